@@ -1,7 +1,7 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
 import { createOrderLedger, type OrderLedger } from '../../trading/src/model/order-ledger.ts';
-import { createOrderPublisher, type OrderPublisher } from '../../trading/src/model/order-publisher.ts';
+import { OrderPublisher } from '../../trading/src/model/order-publisher.ts';
 import type { OpenOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { NewOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { systemClock } from '@sluice/shared/clock/clock.ts';
@@ -47,7 +47,7 @@ describe.each([
     store = await place.open();
     bus = await createBus({ redisUrls: null, log });
     server = await startTestGateway({ transport, bus, store, config: { dataDir: place.settings.dataDir } });
-    publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => true, log });
+    publisher = new OrderPublisher({ bus, events: unsealedEvents, simulated: () => true, log });
     ledger = createOrderLedger({ orders: store.orders, publisher, clock: systemClock, log });
     server.keys.add('mine', { scopes: ['stream', 'read', 'trade'] });
     server.keys.add('other', { scopes: ['stream', 'read', 'trade'] });

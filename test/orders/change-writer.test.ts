@@ -1,7 +1,7 @@
 import type { Advance } from '@sluice/gateway/store/interfaces/order-table.ts';
 import { FollowedOrders, type Followed } from '../../trading/src/follow/followed-orders.ts';
 import { noFollowerCounts } from '../../trading/src/follow/follower-counters.ts';
-import { createChangeWriter } from '../../trading/src/follow/storing/change-writer.ts';
+import { ChangeWriter } from '../../trading/src/follow/storing/change-writer.ts';
 import { createTryStore } from '../../trading/src/follow/storing/try-store.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { expect, test } from 'vitest';
@@ -18,7 +18,7 @@ test('an order whose change the store never accepts does not prevent others from
   const followedOrders = new FollowedOrders(1, clock);
   const counters = { ...noFollowerCounts };
   const stored = new Set<string>();
-  const writer = createChangeWriter({
+  const writer = new ChangeWriter({
     orders: {
       advanceAll: async (advances: readonly Advance[]) => {
         if (advances.some(({ order }) => order.id === 'order-7')) throw new Error('stored in a way that this version does not know');

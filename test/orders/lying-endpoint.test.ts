@@ -4,7 +4,7 @@ import { createMessageBuilder } from '../../trading/src/prepare/message-builder.
 import { checkedTrade, type CheckedTrade, type CheckParts } from '../../trading/src/prepare/checked-trade.ts';
 import type { TradeRequest } from '../../trading/src/prepare/request.ts';
 import { createSendNodes } from '../../trading/src/nodes/nodes.ts';
-import { createSimulator } from '../../trading/src/nodes/simulate/simulator.ts';
+import { Simulator } from '../../trading/src/nodes/simulate/simulator.ts';
 import type { HotState } from '../../trading/src/state/hot-state.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { programId } from '@sluice/venues/pump/program.ts';
@@ -48,7 +48,7 @@ async function start(endpoints: number): Promise<void> {
   const log = recordingLog(lines);
   state = world.open({ httpUrls, wsUrls: world.nodes.map(({ wsUrl }, i) => (i === 0 ? liar.url : wsUrl)), log });
   stop = world.run(slotMs);
-  const simulator = createSimulator({
+  const simulator = new Simulator({
     nodes: createSendNodes(httpUrls),
     newestSlot: () => state.newestSlot(),
     isUnavailable: (endpoint) => state.isUnavailable(endpoint),

@@ -1,5 +1,5 @@
 import { unsealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
-import { createOrderPublisher, maxQueuedOrders } from '../../trading/src/model/order-publisher.ts';
+import { OrderPublisher, maxQueuedOrders } from '../../trading/src/model/order-publisher.ts';
 import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
@@ -46,7 +46,7 @@ const upTo = (last: number): readonly number[] => Array.from({ length: last }, (
 describe('the publisher of orders', () => {
   it('publishes every change once, in order, also after an outage of which a part was stored', async () => {
     const bus = new MoodyBus();
-    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
+    const publisher = new OrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     bus.takes = 3;
     for (const version of upTo(1_000)) publisher.publish(changeOf(version));
     await until('the bus to refuse twice', () => publisher.counts.failures >= 2);
@@ -62,7 +62,7 @@ describe('the publisher of orders', () => {
   it('drops the oldest waiting changes beyond its bound, and counts them', async () => {
     const bus = new MoodyBus();
     bus.takes = 0;
-    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
+    const publisher = new OrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     publisher.publish(changeOf(1));
     await until('the bus to refuse', () => bus.calls > 0);
     for (let version = 2; version <= maxQueuedOrders + 11; version++) publisher.publish(changeOf(version));
@@ -75,7 +75,7 @@ describe('the publisher of orders', () => {
 
   it('publishes the others although one change cannot be published', async () => {
     const bus = new MoodyBus();
-    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
+    const publisher = new OrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     const error = { message: '', detailsJson: '{}' };
     publisher.publish(changeOf(1));
     publisher.publish(changeOf(2, { state: 'failed', error: { ...error, code: 'NO_SUCH_CODE' } }));
@@ -90,7 +90,7 @@ describe('the publisher of orders', () => {
   it('ends also while the bus is unavailable, and accepts nothing afterwards', async () => {
     const bus = new MoodyBus();
     bus.takes = 0;
-    const publisher = createOrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
+    const publisher = new OrderPublisher({ bus, events: unsealedEvents, simulated: () => false, log });
     publisher.publish(changeOf(1));
     await until('the bus to refuse', () => bus.calls > 0);
     await publisher.close();

@@ -3,7 +3,7 @@ import { openKeystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
 import { createSigner } from '@sluice/trading/signer/client/client.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
-import { createHalt } from '@sluice/gateway/store/halt/halt.ts';
+import { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import { createLog } from '@sluice/shared/log/log.ts';
 import { buyMessage, messageOf, stranger, transfer } from './messages.ts';
 
@@ -14,7 +14,7 @@ import { buyMessage, messageOf, stranger, transfer } from './messages.ts';
 const [dataDir = '', passphraseFile = '', wrongFile = '', seedHex = ''] = process.argv.slice(2);
 const log = createLog({ level: 'trace', name: 'canary' });
 const store = await openStore({ dataDir, databaseUrl: null });
-const halt = createHalt(store, log);
+const halt = new Halt(store, log);
 const limits = { maxOrderLamports: 1_000_000_000n, maxDayLamports: 2_000_000_000n };
 const opened = await openKeystore(store, 'cluster', readFileSync(passphraseFile, 'utf8').trim(), randomPassphraseCost);
 if (!opened.ok) throw new Error(opened.reason);

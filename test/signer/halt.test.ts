@@ -1,4 +1,4 @@
-import { createHalt, haltPollMs, maxHaltAgeMs, type Halt } from '@sluice/gateway/store/halt/halt.ts';
+import { Halt, haltPollMs, maxHaltAgeMs } from '@sluice/gateway/store/halt/halt.ts';
 import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { HaltTable } from '@sluice/gateway/store/interfaces/halt-table.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 function haltOf(halt: HaltTable, clock: Clock): Halt {
-  const made = createHalt({ halt }, silentLog, clock);
+  const made = new Halt({ halt }, silentLog, clock);
   onTestFinished(() => made.close());
   return made;
 }

@@ -7,7 +7,7 @@ import { createSigner, type SignerOptions, type SigningProcess } from '@sluice/t
 import { checkAuditLogs, type AuditReport } from '@sluice/trading/signer/audit/report.ts';
 import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { createHalt } from '@sluice/gateway/store/halt/halt.ts';
+import { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import { openEmbeddedStore } from '../support/keys.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -57,7 +57,7 @@ export async function newSignerPlace(): Promise<SignerPlace> {
       return made.publicKey;
     },
     signer: (options = {}) => {
-      const halt = createHalt(store, silentLog);
+      const halt = new Halt(store, silentLog);
       const limits = { maxOrderLamports: 10_000_000_000n, maxDayLamports: 100_000_000_000n };
       const signer = createSigner({ store, keystore: 'cluster', passphraseFile, limits, halt, log: silentLog, ...options });
       closers.push(async () => {

@@ -1,6 +1,6 @@
-import { createBroadcaster, type Broadcaster } from '../../../trading/src/send/broadcaster.ts';
+import { Broadcaster } from '../../../trading/src/send/broadcaster.ts';
 import { firstRound, type FirstRound } from '../../../trading/src/send/first-round.ts';
-import { createLane } from '../../../trading/src/send/lane.ts';
+import { Lane } from '../../../trading/src/send/lane.ts';
 import { createLanes, type Lanes } from '../../../trading/src/send/lanes.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { createSendNodes } from '../../../trading/src/nodes/nodes.ts';
@@ -46,7 +46,7 @@ async function begin(nodeCount = 2): Promise<void> {
     maySend: () => maySend,
     signal,
   });
-  broadcaster = createBroadcaster({ lanes, blockHeight: () => world.chain.blockHeight, signal });
+  broadcaster = new Broadcaster({ lanes, blockHeight: () => world.chain.blockHeight, signal });
 }
 
 let amounts = 2_000_000n;
@@ -175,7 +175,7 @@ test.each([
 ] as const)('a lane that answers with the error %i is counted as %s', async (code, kind) => {
   await begin();
   const rpc = { call: () => Promise.reject(new RpcError('answer', code, 'The block engine says so.')) };
-  const lane = createLane({ name: 'jito', rpc, maySend: () => true, signal: new AbortController().signal });
+  const lane = new Lane({ name: 'jito', rpc, maySend: () => true, signal: new AbortController().signal });
   expect(await lane.send({ signature: 'signature', wireBase64: '' })).toBe(kind);
   expect(lane.counters).toMatchObject({ first: 1, refused: 0, unanswered: 0, [kind]: 1 });
 });

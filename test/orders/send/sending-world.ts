@@ -14,7 +14,7 @@ import {
   type StoredOrder,
   type PublishedOrder,
 } from '@sluice/gateway/store/order-model/order.ts';
-import { createBroadcaster, type Broadcaster } from '../../../trading/src/send/broadcaster.ts';
+import { Broadcaster } from '../../../trading/src/send/broadcaster.ts';
 import { Follower } from '../../../trading/src/follow/follower.ts';
 import { firstRound } from '../../../trading/src/send/first-round.ts';
 import { createLanes, type Lanes } from '../../../trading/src/send/lanes.ts';
@@ -209,7 +209,7 @@ function newGateway(gatewayId: string, { chain, sendNodes, store, clock }: World
   const { signal } = new AbortController();
   const maySend = (): boolean => true;
   const lanes = createLanes({ nodes: sendNodes, jitoUrl: null, senderUrl: null, maySend, signal });
-  const broadcaster = createBroadcaster({ lanes, blockHeight: () => chain.blockHeight, clock, signal });
+  const broadcaster = new Broadcaster({ lanes, blockHeight: () => chain.blockHeight, clock, signal });
   let dead = false;
   const { orders } = store;
   const follower = new Follower({

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ExpectedTrade } from '../../../trading/src/nodes/simulate/simulated-amounts.ts';
 import { createSendNodes } from '../../../trading/src/nodes/nodes.ts';
 import { isAsQuoted, maxDriftBps } from '@sluice/trading/quote/drift.ts';
-import { createSimulator, type Simulator } from '../../../trading/src/nodes/simulate/simulator.ts';
+import { Simulator } from '../../../trading/src/nodes/simulate/simulator.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';
 import { startVirtualTime } from '../../support/virtual-time.ts';
@@ -25,7 +25,7 @@ beforeEach(() => {
   [lines, unavailable] = [[], []];
   const nodes = createSendNodes(world.nodes.map(({ url }) => url));
   const isUnavailable = (endpoint: number): boolean => unavailable.includes(endpoint);
-  simulator = createSimulator({ nodes, newestSlot, isUnavailable, log: recordingLog(lines), signal: AbortSignal.any([]) });
+  simulator = new Simulator({ nodes, newestSlot, isUnavailable, log: recordingLog(lines), signal: AbortSignal.any([]) });
 });
 
 const buy = { exact: 'quoteIn', amount: 10n ** 9n } as const;

@@ -1,7 +1,7 @@
 import { createSendNodes } from '../../../trading/src/nodes/nodes.ts';
 import type { FailureTerms } from '../../../trading/src/nodes/simulate/failure.ts';
 import type { SimulationOutcome, SimulationRequest } from '../../../trading/src/nodes/simulate/read-simulation.ts';
-import { createSimulator, type Simulator } from '../../../trading/src/nodes/simulate/simulator.ts';
+import { Simulator } from '../../../trading/src/nodes/simulate/simulator.ts';
 import { signMessage } from '@sluice/shared/solana/keypair.ts';
 import { createTokenAccount, transferLamports } from '@sluice/shared/solana/transaction/instructions.ts';
 import { assembleTransaction, compileMessage, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
@@ -25,7 +25,7 @@ beforeEach(() => {
   for (const node of world.nodes) node.tampering = null;
   lines = [];
   const nodes = createSendNodes(world.nodes.map(({ url }) => url));
-  simulator = createSimulator({ nodes, newestSlot, isUnavailable: () => false, log: recordingLog(lines), signal: AbortSignal.any([]) });
+  simulator = new Simulator({ nodes, newestSlot, isUnavailable: () => false, log: recordingLog(lines), signal: AbortSignal.any([]) });
 });
 
 const buy = { exact: 'baseOut', amount: 5_000_000_000n } as const;

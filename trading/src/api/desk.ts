@@ -29,7 +29,7 @@ import { createSendSigned } from '../place/send-signed.ts';
 import type { WalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
 import { createMessageBuilder } from '../prepare/message-builder.ts';
 import { laneTips } from '../prepare/tips.ts';
-import { createSimulator } from '../nodes/simulate/simulator.ts';
+import { Simulator } from '../nodes/simulate/simulator.ts';
 import { createHotState } from '../state/hot-state.ts';
 import { OwnOrders } from '../state/own-orders.ts';
 import { warmNewTokens } from '../state/warm-ahead.ts';
@@ -103,7 +103,7 @@ export function openDesk(of: DeskParts): TradingDesk {
   const { trading: mode, broadcast, signerLimits: limits } = config;
   const state = createHotState({ ...rpc, venues, directory, log, signal });
   const newestSlot = (): number => state.newestSlot();
-  const simulator = createSimulator({ nodes, newestSlot, isUnavailable: (endpoint) => state.isUnavailable(endpoint), log, signal });
+  const simulator = new Simulator({ nodes, newestSlot, isUnavailable: (endpoint) => state.isUnavailable(endpoint), log, signal });
   const builder = createMessageBuilder();
   const ownOrders = new OwnOrders();
   const onChange = (order: PublishedOrder, landedSlot: number | null = null): void => {

@@ -19,13 +19,13 @@ import { paperKeystore, keystoreName, passphraseFileOf } from '../signer/custody
 import { bindEndpoint, type BoundEndpoint } from '@sluice/gateway/http/endpoint.ts';
 import { createSigner, noSigner } from '../signer/client/client.ts';
 import { takeGatewayId } from '@sluice/gateway/store/gateway-id.ts';
-import { createHalt } from '@sluice/gateway/store/halt/halt.ts';
+import { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { PrivateEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
 import type { Hub } from '@sluice/gateway/stream/hub.ts';
 import type { OrderAnswer, OrderCall } from './order-call.ts';
 import { openDesk, type TradingDesk } from './desk.ts';
-import { createOrderPublisher } from '../model/order-publisher.ts';
+import { OrderPublisher } from '../model/order-publisher.ts';
 import { OrderStats } from '../model/order-stats.ts';
 import { watchChainIdentity } from '../nodes/chain-identity.ts';
 import { createSendNodes } from '../nodes/nodes.ts';
@@ -158,7 +158,7 @@ function openParts({ config, rpc, custody, store, bus, events, simulated, log }:
   const { trading: mode, signerLimits: limits, signerSocket, signerDir, broadcast } = config;
   const nodes = createSendNodes(rpc.httpUrls);
   const gatewayId = takeGatewayId(store.dataDir);
-  const halt = createHalt(store, log);
+  const halt = new Halt(store, log);
   const signer = mode === 'live' ? createSigner({ store, ...custody, signerSocket, signerDir, limits, halt, log }) : noSigner();
   const lanes = createLanes({ nodes, ...broadcast, maySend: () => !halt.halted, signal });
   const sendFirst: SendFirst = (signature, wire, blockEngineOnly) => firstRound(signature, wire, lanes, blockEngineOnly);
@@ -169,7 +169,7 @@ function openParts({ config, rpc, custody, store, bus, events, simulated, log }:
     halt,
     signer,
     lanes,
-    publisher: createOrderPublisher({ bus, events, simulated, log }),
+    publisher: new OrderPublisher({ bus, events, simulated, log }),
     stats: new OrderStats(),
     wallets: createWalletAccess(store.wallets, custody.keystore),
   };

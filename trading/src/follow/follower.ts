@@ -9,12 +9,12 @@ import type { Broadcaster } from '../send/broadcaster.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import { FollowedOrders, type Followed, type OpenByState } from './followed-orders.ts';
 import { noFollowerCounts, type FollowerCounters } from './follower-counters.ts';
-import { createLandedReader, type LandedReader } from './evidence/landed-reader.ts';
+import { LandedReader } from './evidence/landed-reader.ts';
 import { createMessageActions, type MessageActions } from './message-actions.ts';
 import { createOrderClaims } from './storing/order-claims.ts';
-import { createChangeWriter, type ChangeWriter } from './storing/change-writer.ts';
+import { ChangeWriter } from './storing/change-writer.ts';
 import type { FinalizedPoint } from './evidence/signature-status.ts';
-import { pollStatuses, type PolledOrders } from './evidence/status-poller.ts';
+import { StatusPoller, type PolledOrders } from './evidence/status-poller.ts';
 import { createTryStore, type TryStore } from './storing/try-store.ts';
 import { findEvidence, landedSlotOf, isNewView } from './evidence/tracked-order.ts';
 import { createWaker, type Waker } from './thread/waker.ts';
@@ -83,7 +83,7 @@ export class Follower {
     this.#followed = new FollowedOrders(nodes.length, clock);
     this.#pollWaker = createWaker(signal, this.#clock);
     this.#heights = nodes.map(() => null);
-    this.#reader = createLandedReader(nodes, clock);
+    this.#reader = new LandedReader(nodes, clock);
     this.#tryStore = createTryStore(this.counters, log);
     this.#actions = createMessageActions({
       broadcaster,
@@ -93,7 +93,7 @@ export class Follower {
       clock,
       signal,
     });
-    this.#changeWriter = createChangeWriter({
+    this.#changeWriter = new ChangeWriter({
       orders,
       counters: this.counters,
       tryStore: this.#tryStore,
@@ -197,7 +197,8 @@ export class Follower {
       onFinalized: (from, point) => this.#onFinalized(from, point),
     };
     const { newestSlot } = this.#options;
-    return pollStatuses({ node, index, orders, newestSlot, counters: this.counters, clock: this.#clock, signal: this.#closing.signal });
+    const { signal } = this.#closing;
+    return new StatusPoller({ node, index, orders, newestSlot, counters: this.counters, clock: this.#clock, signal }).run();
   }
 
   /** Bounds the life of messages whose last valid block is unknown, from a height that a majority has reached, so that one node cannot extend it. */

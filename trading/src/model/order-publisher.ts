@@ -39,85 +39,86 @@ export interface OrderPublisherCounts {
   failures: number;
 }
 
-export interface OrderPublisher {
-  readonly counts: Readonly<OrderPublisherCounts>;
-  /** Queues a change that is stored already. Changes are published in the order of the calls. Never throws. */
-  publish(order: PublishedOrder): void;
-  /** Resolves when all changes queued so far were published or dropped. */
-  flushed(): Promise<void>;
-  /** Publishes the queued changes, each batch in one attempt, and ends. */
-  close(): Promise<void>;
-}
-
 /** Publishes changes of orders on the channel `orders`, each to the topic of the key that made the order. */
-export function createOrderPublisher({ bus, events, simulated, log }: OrderPublisherOptions): OrderPublisher {
-  const counts: OrderPublisherCounts = { published: 0, dropped: 0, refused: 0, failures: 0 };
-  const queue: PublishedOrder[] = [];
-  const closing = new AbortController();
-  let publisher: BusPublisher | null = null;
+export class OrderPublisher {
+  readonly counts: OrderPublisherCounts = { published: 0, dropped: 0, refused: 0, failures: 0 };
+  readonly #options: OrderPublisherOptions;
+  readonly #queue: PublishedOrder[] = [];
+  readonly #closing = new AbortController();
+  #publisher: BusPublisher | null = null;
   /** Null while nothing is queued or being published. */
-  let running: Promise<void> | null = null;
+  #running: Promise<void> | null = null;
+
+  constructor(options: OrderPublisherOptions) {
+    this.#options = options;
+  }
+
+  /** Queues a change that is stored already. Changes are published in the order of the calls. Never throws. */
+  publish(order: PublishedOrder): void {
+    if (this.#closing.signal.aborted) return;
+    if (this.#queue.length === maxQueuedOrders) {
+      this.#queue.shift();
+      if (this.counts.dropped++ === 0) this.#options.log.error({ limit: maxQueuedOrders }, 'order_events_dropped');
+    }
+    this.#queue.push(order);
+    this.#running ??= this.#run().finally(() => (this.#running = null));
+  }
+
+  /** Resolves when all changes queued so far were published or dropped. */
+  flushed(): Promise<void> {
+    return this.#running ?? Promise.resolve();
+  }
+
+  /** Publishes the queued changes, each batch in one attempt, and ends. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#running;
+    await this.#publisher?.close();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      await this.#deliver(this.#entriesOf(this.#queue.splice(0, maxBatch)));
+      await turn();
+    }
+  }
 
   /** Leaves out an order that cannot be encoded, because it would block all others. */
-  const entriesOf = (orders: readonly PublishedOrder[]): BusEntry[] =>
-    orders.flatMap((order) => {
+  #entriesOf(orders: readonly PublishedOrder[]): BusEntry[] {
+    const { events, simulated, log } = this.#options;
+    return orders.flatMap((order) => {
       try {
         const entry = events.entry(ordersTopic(order.keyId), encodeEvent(orderEvent(order, nowUs(), simulated())));
         checkEntry(entry);
         return [entry];
       } catch (error) {
-        counts.refused++;
+        this.counts.refused++;
         log.error({ err: error, orderId: order.id, version: order.version }, 'order_event_refused');
         return [];
       }
     });
+  }
+
   /** Publishes entries, and retries until the bus accepts them or the publisher is closed. */
-  const deliver = async (entries: readonly BusEntry[]): Promise<void> => {
+  async #deliver(entries: readonly BusEntry[]): Promise<void> {
+    const { bus, log } = this.#options;
     let left = entries;
     for (let pauseMs = firstPauseMs; left.length > 0; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       try {
-        publisher ??= await bus.publisher();
-        await publisher.publish(left);
-        counts.published += left.length;
+        this.#publisher ??= await bus.publisher();
+        await this.#publisher.publish(left);
+        this.counts.published += left.length;
         return;
       } catch (error) {
         const stored = error instanceof BusError ? error.stored : 0;
-        counts.published += stored;
+        this.counts.published += stored;
         left = left.slice(stored);
-        if (counts.failures++ === 0 || pauseMs === firstPauseMs) log.warn({ err: error, waiting: left.length }, 'order_events_delayed');
+        if (this.counts.failures++ === 0 || pauseMs === firstPauseMs)
+          log.warn({ err: error, waiting: left.length }, 'order_events_delayed');
       }
-      if (closing.signal.aborted) break;
-      await pause(pauseMs, closing.signal);
+      if (this.#closing.signal.aborted) break;
+      await pause(pauseMs, this.#closing.signal);
     }
-    counts.dropped += left.length;
-  };
-  const run = async (): Promise<void> => {
-    while (queue.length > 0) {
-      await deliver(entriesOf(queue.splice(0, maxBatch)));
-      await turn();
-    }
-  };
-  const start = (): void => {
-    running ??= run().finally(() => {
-      running = null;
-    });
-  };
-  return {
-    counts,
-    publish: (order) => {
-      if (closing.signal.aborted) return;
-      if (queue.length === maxQueuedOrders) {
-        queue.shift();
-        if (counts.dropped++ === 0) log.error({ limit: maxQueuedOrders }, 'order_events_dropped');
-      }
-      queue.push(order);
-      start();
-    },
-    flushed: () => running ?? Promise.resolve(),
-    close: async () => {
-      closing.abort();
-      await running;
-      await publisher?.close();
-    },
-  };
+    this.counts.dropped += left.length;
+  }
 }

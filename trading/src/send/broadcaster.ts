@@ -26,20 +26,6 @@ export interface BroadcastMessage {
   readonly atOnce?: boolean;
 }
 
-export interface Broadcaster {
-  /**
-   * Sends the same bytes repeatedly until `stop`, or until the last valid block of the message has passed. Unless it is the only lane of the
-   * message, the block engine's lane belongs to the first round (`first-round.ts`), which the code that stores the order sends.
-   */
-  keepSending(message: BroadcastMessage): void;
-  /** Call when the message is in a block, or its order has ended. */
-  stop(signature: string): void;
-  /** Messages that are sent repeatedly now. */
-  readonly held: number;
-  readonly counters: { readonly overflowed: number; readonly outlived: number };
-  close(): void;
-}
-
 export interface BroadcasterOptions {
   readonly lanes: Lanes;
   /** The newest known block height; null if none is known. */
@@ -57,21 +43,67 @@ interface Held {
 }
 
 /** Sends signed messages repeatedly. It knows only their bytes; the follower finds out whether they landed and calls `stop`. */
-export function createBroadcaster({ lanes, blockHeight, clock = systemClock, signal: outer }: BroadcasterOptions): Broadcaster {
-  const closing = new AbortController();
-  const signal = AbortSignal.any([outer, closing.signal]);
-  const held = new TransientMap<string, Held>();
-  const counters = { overflowed: 0, outlived: 0 };
-  let stop: (() => void) | null = null;
+export class Broadcaster {
+  readonly counters = { overflowed: 0, outlived: 0 };
+  readonly #options: BroadcasterOptions;
+  readonly #clock: Clock;
+  readonly #held = new TransientMap<string, Held>();
+  #isClosed: boolean;
+  #stopTicking: (() => void) | null = null;
 
-  function tick(): void {
-    const nowMs = clock.steadyMs();
-    const height = blockHeight();
+  constructor(options: BroadcasterOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#isClosed = options.signal.aborted;
+    options.signal.addEventListener('abort', () => this.close(), { once: true });
+  }
+
+  /** Messages that are sent repeatedly now. */
+  get held(): number {
+    return this.#held.size;
+  }
+
+  /**
+   * Sends the same bytes repeatedly until `stop`, or until the last valid block of the message has passed. Unless it is the only lane of the
+   * message, the block engine's lane belongs to the first round (`first-round.ts`), which the code that stores the order sends.
+   */
+  keepSending({ signature, wire, lastValidBlockHeight, blockEngineOnly = false, atOnce = false }: BroadcastMessage): void {
+    if (this.#isClosed || this.#held.has(signature)) return;
+    if (this.#held.size >= maxHeld) {
+      this.counters.overflowed++;
+      return;
+    }
+    const everyMs = blockEngineOnly ? blockEngineEveryMs : resendEveryMs;
+    this.#held.set(signature, {
+      message: { signature, wireBase64: base64Of(wire) },
+      lanes: this.#options.lanes.resendLanes(wire, blockEngineOnly),
+      lastValidBlockHeight,
+      everyMs,
+      dueMs: this.#clock.steadyMs() + (atOnce ? 0 : everyMs),
+    });
+    this.#stopTicking ??= this.#clock.every(tickMs, () => this.#tick());
+  }
+
+  /** Call when the message is in a block, or its order has ended. */
+  stop(signature: string): void {
+    this.#held.delete(signature);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#held.clear();
+    this.#rest();
+  }
+
+  #tick(): void {
+    const nowMs = this.#clock.steadyMs();
+    const height = this.#options.blockHeight();
+    const held = this.#held;
     let sent = 0;
     for (const [signature, one] of held.entries()) {
       if (height !== null && one.lastValidBlockHeight !== null && height > one.lastValidBlockHeight) {
         held.delete(signature);
-        counters.outlived++;
+        this.counters.outlived++;
         continue;
       }
       if (one.dueMs > nowMs) continue;
@@ -83,48 +115,11 @@ export function createBroadcaster({ lanes, blockHeight, clock = systemClock, sig
       sent += one.lanes.length;
       for (const lane of one.lanes) lane.resend(one.message);
     }
-    if (held.size === 0) stopTimer();
+    if (held.size === 0) this.#rest();
   }
 
-  function stopTimer(): void {
-    stop?.();
-    stop = null;
+  #rest(): void {
+    this.#stopTicking?.();
+    this.#stopTicking = null;
   }
-
-  function keepSending({ signature, wire, lastValidBlockHeight, blockEngineOnly = false, atOnce = false }: BroadcastMessage): void {
-    if (signal.aborted || held.has(signature)) return;
-    if (held.size >= maxHeld) {
-      counters.overflowed++;
-      return;
-    }
-    const message: SentMessage = { signature, wireBase64: base64Of(wire) };
-    const everyMs = blockEngineOnly ? blockEngineEveryMs : resendEveryMs;
-    held.set(signature, {
-      message,
-      lanes: lanes.resendLanes(wire, blockEngineOnly),
-      lastValidBlockHeight,
-      everyMs,
-      dueMs: clock.steadyMs() + (atOnce ? 0 : everyMs),
-    });
-    stop ??= clock.every(tickMs, tick);
-  }
-
-  const close = (): void => {
-    closing.abort();
-    held.clear();
-    stopTimer();
-  };
-  outer.addEventListener('abort', close, { once: true });
-
-  return {
-    counters,
-    get held() {
-      return held.size;
-    },
-    keepSending,
-    stop(signature) {
-      held.delete(signature);
-    },
-    close,
-  };
 }

@@ -40,17 +40,6 @@ export interface LaneCounters {
   untipped: number;
 }
 
-export interface Lane {
-  readonly name: string;
-  /** Sends a message for the first time. Never rejects. */
-  send(message: SentMessage): Promise<LaneAnswer>;
-  /** Sends a message again, unless the lane is busy or paused. Does not report the result. */
-  resend(message: SentMessage): void;
-  /** Counts a message that this lane does not accept because it carries no tip. */
-  passOver(): void;
-  readonly counters: Readonly<LaneCounters>;
-}
-
 export interface LaneOptions {
   readonly name: string;
   readonly rpc: Rpc;
@@ -59,13 +48,10 @@ export interface LaneOptions {
   readonly signal: AbortSignal;
 }
 
-function isAlreadyProcessed(error: RpcError): boolean {
-  return isRecord(error.data) && error.data['err'] === alreadyProcessed;
-}
-
 /** One way to send messages: an RPC endpoint, a block engine or a sender. Preflight is skipped, because the message was simulated before. */
-export function createLane({ name, rpc, maySend, signal }: LaneOptions): Lane {
-  const counters: LaneCounters = {
+export class Lane {
+  readonly name: string;
+  readonly counters: LaneCounters = {
     first: 0,
     again: 0,
     accepted: 0,
@@ -77,77 +63,84 @@ export function createLane({ name, rpc, maySend, signal }: LaneOptions): Lane {
     overflowed: 0,
     untipped: 0,
   };
-  const requests = new Semaphore(maxRunning);
-  const sending = new Set<string>();
-  let failures = 0;
-  let pausedUntilMs = 0;
+  readonly #options: LaneOptions;
+  readonly #requests = new Semaphore(maxRunning);
+  readonly #sending = new Set<string>();
+  #failures = 0;
+  #pausedUntilMs = 0;
 
-  function judge(error: unknown): LaneAnswer {
-    if (!(error instanceof RpcError)) throw error;
-    if (error.kind !== 'answer') return 'unanswered';
-    if (isAlreadyProcessed(error)) return 'accepted';
-    // Only these errors show that the bytes are invalid. After any other error, the node may have forwarded the message.
-    return bytesFaults.has(error.code) ? 'refused' : 'unanswered';
+  constructor(options: LaneOptions) {
+    this.name = options.name;
+    this.#options = options;
   }
 
-  function note(answer: LaneAnswer): void {
-    counters[answer]++;
-    if (answer === 'accepted') {
-      failures = 0;
-      pausedUntilMs = 0;
+  /** Sends a message for the first time. Never rejects. */
+  async send(message: SentMessage): Promise<LaneAnswer> {
+    if (this.#requests.waiting >= maxWaiting) {
+      this.counters.overflowed++;
+      return 'unanswered';
+    }
+    return await this.#requests.run(async () => {
+      if (this.#options.signal.aborted || !this.#maySend()) return 'unanswered';
+      this.counters.first++;
+      return await this.#request(message);
+    });
+  }
+
+  /** Sends a message again, unless the lane is busy or paused. Does not report the result. */
+  resend(message: SentMessage): void {
+    if (!this.#maySend()) return;
+    if (!this.#requests.hasRoom || performance.now() < this.#pausedUntilMs || this.#sending.has(message.signature)) {
+      this.counters.skipped++;
       return;
     }
-    pausedUntilMs = performance.now() + Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures++, 10));
+    this.counters.again++;
+    void this.#requests.run(() => this.#request(message));
   }
 
-  async function request({ signature, wireBase64 }: SentMessage): Promise<LaneAnswer> {
-    sending.add(signature);
+  /** Counts a message that this lane does not accept because it carries no tip. */
+  passOver(): void {
+    this.counters.untipped++;
+  }
+
+  #maySend(): boolean {
+    const maySend = this.#options.maySend();
+    if (!maySend) this.counters.withheld++;
+    return maySend;
+  }
+
+  async #request({ signature, wireBase64 }: SentMessage): Promise<LaneAnswer> {
+    const { rpc, signal } = this.#options;
+    this.#sending.add(signature);
     try {
       const params = [wireBase64, { encoding: 'base64', skipPreflight: true, maxRetries: 0 }];
       const answer = await rpc.call('sendTransaction', params, signal).then((result): LaneAnswer => {
         if (result === signature) return 'accepted';
-        counters.malformed++;
+        this.counters.malformed++;
         return 'unanswered';
-      }, judge);
-      note(answer);
+      }, answerOf);
+      this.#note(answer);
       return answer;
     } finally {
-      sending.delete(signature);
+      this.#sending.delete(signature);
     }
   }
 
-  return {
-    name,
-    counters,
-    async send(message) {
-      if (requests.waiting >= maxWaiting) {
-        counters.overflowed++;
-        return 'unanswered';
-      }
-      return await requests.run(async () => {
-        if (signal.aborted) return 'unanswered';
-        if (!maySend()) {
-          counters.withheld++;
-          return 'unanswered';
-        }
-        counters.first++;
-        return await request(message);
-      });
-    },
-    passOver() {
-      counters.untipped++;
-    },
-    resend(message) {
-      if (!maySend()) {
-        counters.withheld++;
-        return;
-      }
-      if (!requests.hasRoom || performance.now() < pausedUntilMs || sending.has(message.signature)) {
-        counters.skipped++;
-        return;
-      }
-      counters.again++;
-      void requests.run(() => request(message));
-    },
-  };
+  #note(answer: LaneAnswer): void {
+    this.counters[answer]++;
+    if (answer === 'accepted') {
+      this.#failures = 0;
+      this.#pausedUntilMs = 0;
+      return;
+    }
+    this.#pausedUntilMs = performance.now() + Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(this.#failures++, 10));
+  }
+}
+
+function answerOf(error: unknown): LaneAnswer {
+  if (!(error instanceof RpcError)) throw error;
+  if (error.kind !== 'answer') return 'unanswered';
+  if (isRecord(error.data) && error.data['err'] === alreadyProcessed) return 'accepted';
+  // Only these errors show that the bytes are invalid. After any other error, the node may have forwarded the message.
+  return bytesFaults.has(error.code) ? 'refused' : 'unanswered';
 }

@@ -1,7 +1,7 @@
 import { createRpc } from '@sluice/shared/solana/rpc.ts';
 import type { PaidLane } from '@sluice/shared/solana/tip-accounts.ts';
 import { createTippedLanes } from '../prepare/tips.ts';
-import { createLane, type Lane } from './lane.ts';
+import { Lane } from './lane.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 
 /** Time for an answer to one send. */
@@ -31,9 +31,9 @@ export interface Lanes {
 
 export function createLanes({ nodes, jitoUrl, senderUrl, maySend, signal }: LaneOptions): Lanes {
   const tippedLanes = createTippedLanes({ senderUrl });
-  const free = nodes.map(({ name, rpc }) => createLane({ name, rpc, maySend, signal }));
+  const free = nodes.map(({ name, rpc }) => new Lane({ name, rpc, maySend, signal }));
   const laneOf = (name: PaidLane, url: string | null) =>
-    url === null ? [] : [{ name, lane: createLane({ name, rpc: createRpc([url], { timeoutMs }), maySend, signal }) }];
+    url === null ? [] : [{ name, lane: new Lane({ name, rpc: createRpc([url], { timeoutMs }), maySend, signal }) }];
   const paid = [...laneOf('sender', senderUrl), ...laneOf('jito', jitoUrl)];
   const tipped = (wire: Uint8Array): typeof paid => {
     if (paid.length === 0) return paid;

@@ -27,92 +27,116 @@ export interface HaltReading {
 /** `unknown`: the switch cannot be read; until it can, trading is treated as halted. */
 export type HaltStatus = 'running' | 'halted' | 'unknown';
 
-/** The halt switch, as this process knows it. */
-export interface Halt {
-  /** From memory. True if trading is halted, or if the last reading is older than `maxHaltAgeMs`. */
-  readonly halted: boolean;
-  /** The last reading if it is recent; otherwise reads the store. Never rejects: a switch that cannot be read is treated as halted. */
-  read(): HaltReading | Promise<HaltReading>;
-  /** From memory if the last reading is recent enough; otherwise reads the store, for at most `maxHaltAgeMs`. Never rejects. */
-  status(): HaltStatus | Promise<HaltStatus>;
-  /** Calls the listener within a second after each change of the switch. Returns a function that removes the listener. */
-  onChange(listener: (halted: boolean) => void): () => void;
-  close(): void;
-}
+/**
+ * The halt switch in the store, as this process knows it. Trading is treated as halted until the first reading. A thread passes no log: the main
+ * thread logs changes.
+ */
+export class Halt {
+  readonly #store: Pick<Store, 'halt'>;
+  readonly #log: Logger | null;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<(halted: boolean) => void>();
+  readonly #stopPolling: () => void;
+  #last: HaltReading = { halted: true, readAtNs: 0n };
+  #lastAtMs = -Infinity;
+  #lastReason: string | null = null;
+  #reported = true;
+  #unreadable = false;
+  #stalePolls = 0;
+  #reading: Promise<HaltReading> | null = null;
 
-/** Follows the switch in the store. Trading is treated as halted until the first reading. A thread passes no log: the main thread logs changes. */
-export function createHalt(store: Pick<Store, 'halt'>, log: Logger | null, clock: Clock = systemClock): Halt {
-  const listeners = new Set<(halted: boolean) => void>();
-  let last: HaltReading = { halted: true, readAtNs: 0n };
-  let lastAtMs = -Infinity;
-  let lastReason: string | null = null;
-  let reported = true;
-  let unreadable = false;
-  let stalePolls = 0;
-  let reading: Promise<HaltReading> | null = null;
-  const ageMs = (): number => clock.steadyMs() - lastAtMs;
-  const isHalted = (): boolean => last.halted || ageMs() > maxHaltAgeMs;
-  const report = (): void => {
-    const halted = last.halted || stalePolls >= maxStalePolls;
-    if (halted === reported) return;
-    reported = halted;
-    if (halted) log?.warn({ reason: last.halted ? lastReason : 'the switch cannot be read' }, 'trading_halted');
-    else log?.info({}, 'trading_resumed');
-    for (const listener of listeners) listener(halted);
-  };
-  const readNow = async (): Promise<HaltReading> => {
-    const [readAtNs, readAtMs] = [process.hrtime.bigint(), clock.steadyMs()];
+  constructor(store: Pick<Store, 'halt'>, log: Logger | null, clock: Clock = systemClock) {
+    this.#store = store;
+    this.#log = log;
+    this.#clock = clock;
+    this.#stopPolling = clock.every(haltPollMs, () => this.#poll(), { ref: false });
+    void this.#begin();
+  }
+
+  /** From memory. True if trading is halted, or if the last reading is older than `maxHaltAgeMs`. */
+  get halted(): boolean {
+    return this.#last.halted || this.#isOld;
+  }
+
+  /** The last reading if it is recent; otherwise reads the store. Never rejects: a switch that cannot be read is treated as halted. */
+  read(): HaltReading | Promise<HaltReading> {
+    return this.#ageMs <= freshMs ? this.#last : this.#begin();
+  }
+
+  /** From memory if the last reading is recent enough; otherwise reads the store, for at most `maxHaltAgeMs`. Never rejects. */
+  status(): HaltStatus | Promise<HaltStatus> {
+    return this.#isOld ? this.#readStatus() : this.#last.halted ? 'halted' : 'running';
+  }
+
+  /** Calls the listener within a second after each change of the switch. Returns a function that removes the listener. */
+  onChange(listener: (halted: boolean) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    this.#stopPolling();
+    this.#listeners.clear();
+  }
+
+  get #ageMs(): number {
+    return this.#clock.steadyMs() - this.#lastAtMs;
+  }
+
+  get #isOld(): boolean {
+    return this.#ageMs > maxHaltAgeMs;
+  }
+
+  #poll(): void {
+    if (this.#isOld) this.#stalePolls++;
+    this.#report();
+    void this.#begin();
+  }
+
+  #begin(): Promise<HaltReading> {
+    return (this.#reading ??= this.#readNow());
+  }
+
+  async #readNow(): Promise<HaltReading> {
+    const [readAtNs, readAtMs] = [process.hrtime.bigint(), this.#clock.steadyMs()];
     try {
-      const { halted, reason } = await store.halt.read();
-      last = { halted, readAtNs };
-      lastAtMs = readAtMs;
-      lastReason = reason;
-      unreadable = false;
-      stalePolls = 0;
+      const { halted, reason } = await this.#store.halt.read();
+      this.#last = { halted, readAtNs };
+      this.#lastAtMs = readAtMs;
+      this.#lastReason = reason;
+      this.#unreadable = false;
+      this.#stalePolls = 0;
     } catch (error) {
       // The last reading stays valid until it is too old, but this caller asked for a new one and gets "halted".
-      if (!unreadable) log?.error({ reason: reasonOf(error) }, 'halt_unreadable');
-      unreadable = true;
+      if (!this.#unreadable) this.#log?.error({ reason: reasonOf(error) }, 'halt_unreadable');
+      this.#unreadable = true;
       return { halted: true, readAtNs };
     } finally {
-      reading = null;
-      report();
+      this.#reading = null;
+      this.#report();
     }
-    return last;
-  };
-  const begin = (): Promise<HaltReading> => (reading ??= readNow());
-  const readStatus = async (): Promise<HaltStatus> => {
+    return this.#last;
+  }
+
+  async #readStatus(): Promise<HaltStatus> {
     let cancel = (): void => undefined;
-    const timedOut = new Promise<null>((resolve) => (cancel = clock.after(maxHaltAgeMs, () => resolve(null))));
+    const timedOut = new Promise<null>((resolve) => (cancel = this.#clock.after(maxHaltAgeMs, () => resolve(null))));
     try {
-      for (let readings = 0; readings < maxReadings && ageMs() > maxHaltAgeMs; readings++) {
-        if ((await Promise.race([begin(), timedOut])) === null) break;
+      for (let readings = 0; readings < maxReadings && this.#isOld; readings++) {
+        if ((await Promise.race([this.#begin(), timedOut])) === null) break;
       }
     } finally {
       cancel();
     }
-    return ageMs() > maxHaltAgeMs ? 'unknown' : last.halted ? 'halted' : 'running';
-  };
-  const poll = (): void => {
-    if (ageMs() > maxHaltAgeMs) stalePolls++;
-    report();
-    void begin();
-  };
-  const stopPolling = clock.every(haltPollMs, poll, { ref: false });
-  void begin();
-  return {
-    get halted() {
-      return isHalted();
-    },
-    read: () => (ageMs() <= freshMs ? last : begin()),
-    status: () => (ageMs() > maxHaltAgeMs ? readStatus() : last.halted ? 'halted' : 'running'),
-    onChange: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    close: () => {
-      stopPolling();
-      listeners.clear();
-    },
-  };
+    return this.#isOld ? 'unknown' : this.#last.halted ? 'halted' : 'running';
+  }
+
+  #report(): void {
+    const halted = this.#last.halted || this.#stalePolls >= maxStalePolls;
+    if (halted === this.#reported) return;
+    this.#reported = halted;
+    if (halted) this.#log?.warn({ reason: this.#last.halted ? this.#lastReason : 'the switch cannot be read' }, 'trading_halted');
+    else this.#log?.info({}, 'trading_resumed');
+    for (const listener of this.#listeners) listener(halted);
+  }
 }

@@ -1,5 +1,6 @@
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { contextOf } from '../../nodes/answer-forms.ts';
+import type { Asking } from './node-history.ts';
 import type { FinalizedPoint } from './signature-status.ts';
 import type { TrackedOrder } from './tracked-order.ts';
 
@@ -31,11 +32,7 @@ interface Asked {
   isExpired: boolean | null;
 }
 
-/** `ask` calls the node. It resolves with null if the node gives no answer. */
-export function createBlockhashExpiry(
-  ask: (method: string, params: readonly unknown[]) => Promise<unknown>,
-  newestSlot: () => number,
-): BlockhashExpiry {
+export function createBlockhashExpiry(ask: Asking, newestSlot: () => number): BlockhashExpiry {
   const asked = new Map<string, Asked>();
   const blockhashes = new WeakMap<TrackedOrder, string>();
 

@@ -44,12 +44,6 @@ export interface LandedOrder {
   readonly isLightning: boolean;
 }
 
-export interface LandedReader {
-  /** Never rejects. Resolves with null when `signal` fires. */
-  read(landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null>;
-  readonly counters: Readonly<typeof noReads>;
-}
-
 export const noReads = { read: 0, unusable: 0, otherSlot: 0, disagreed: 0, contradicted: 0, givenUp: 0 };
 
 function orderError(reported: ReportedFailure, { terms, quoteJson }: LandedOrder): OrderError {
@@ -102,94 +96,93 @@ function isSameReading(one: LandedReading, other: LandedReading): boolean {
 }
 
 /** Reads landed transactions from several nodes, until as many as are needed agree. */
-export function createLandedReader(nodes: readonly SendNode[], clock: Clock): LandedReader {
-  const counters = { ...noReads };
-  const readings = new Semaphore(maxRunning);
-  let nextAtMs = 0;
-  // Several nodes report the same text, and the status does not say which one did.
-  const textOf = (text: string): string => nodes.reduce((cleaned, node) => node.textOf(cleaned), text);
+export class LandedReader {
+  readonly counters = { ...noReads };
+  readonly #nodes: readonly SendNode[];
+  readonly #clock: Clock;
+  readonly #readings = new Semaphore(maxRunning);
+  #nextAtMs = 0;
 
-  async function placeInLine(signal: AbortSignal): Promise<void> {
-    const nowMs = clock.steadyMs();
-    const waitMs = nextAtMs - nowMs;
-    nextAtMs = Math.max(nowMs, nextAtMs) + apartMs;
-    if (waitMs > 0) await pause(waitMs, signal, { ref: false, clock });
+  constructor(nodes: readonly SendNode[], clock: Clock) {
+    this.#nodes = nodes;
+    this.#clock = clock;
   }
 
-  async function ask({ rpc }: SendNode, landed: LandedOrder, signal: AbortSignal): Promise<FillReading> {
-    const options = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
-    try {
-      const answer = await rpc.call('getTransaction', [landed.signature, options], signal);
-      return answer === null
-        ? { kind: 'unusable', reason: 'not found' }
-        : readFill(answer, landed.signature, landed.terms, tradeOf(landed));
-    } catch (error) {
-      if (!(error instanceof RpcError)) throw error;
-      return { kind: 'unusable', reason: error.kind };
+  /** Never rejects. Resolves with null when `signal` fires. */
+  async read(landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null> {
+    const clock = this.#clock;
+    const beganMs = clock.steadyMs();
+    while (!signal.aborted) {
+      const reading = await this.#readOnce(landed, clock.steadyMs() - beganMs > aloneAfterMs, signal);
+      if (reading !== null) {
+        this.counters.read++;
+        return reading;
+      }
+      if (clock.steadyMs() - beganMs > giveUpAfterMs) {
+        this.counters.givenUp++;
+        const { slot, terms, err } = landed;
+        return { slot, fill: null, terms, error: err === null ? null : this.#errorOf(err, [], landed) };
+      }
+      await pause(againAfterMs, signal, { ref: false, clock });
     }
-  }
-
-  /** The reading of an answer; null if it is unusable, or shows another slot or result than the status. */
-  function readingOf(reading: FillReading, landed: LandedOrder): LandedReading | null {
-    const { slot } = landed;
-    const shownSlot = reading.kind === 'fill' ? reading.fill.slot : reading.kind === 'unusable' ? null : reading.slot;
-    if (shownSlot === null) counters.unusable++;
-    else if (shownSlot !== slot || (reading.kind === 'failed') !== (landed.err !== null)) counters.otherSlot++;
-    else if (reading.kind === 'failed')
-      return { slot, fill: null, terms: landed.terms, error: orderError({ err: reading.err, logs: reading.logs, textOf }, landed) };
-    else if (reading.kind === 'fill') return { slot, fill: reading.fill, terms: reading.terms, error: null };
-    else return { slot, fill: null, terms: landed.terms, error: null };
     return null;
   }
 
-  async function askOne(node: SendNode, landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null> {
+  async #readOnce(landed: LandedOrder, mayBeAlone: boolean, signal: AbortSignal): Promise<LandedReading | null> {
+    return await this.#readings.run(async () => {
+      await this.#placeInLine(signal);
+      const verdict = await askUntilAgreed<LandedReading>({
+        endpoints: this.#nodes.map((_, index) => index),
+        ask: (index) => this.#askOne(this.#nodes[index]!, landed, signal),
+        agree: isSameReading,
+        hedgeAfterMs,
+        othersWithinMs,
+      });
+      if (verdict.kind === 'contradicted') this.counters.contradicted++;
+      return verdict.kind === 'agreed' && (verdict.isMajority || mayBeAlone) ? verdict.votes[0]!.value : null;
+    });
+  }
+
+  async #placeInLine(signal: AbortSignal): Promise<void> {
+    const nowMs = this.#clock.steadyMs();
+    const waitMs = this.#nextAtMs - nowMs;
+    this.#nextAtMs = Math.max(nowMs, this.#nextAtMs) + apartMs;
+    if (waitMs > 0) await pause(waitMs, signal, { ref: false, clock: this.#clock });
+  }
+
+  async #askOne(node: SendNode, landed: LandedOrder, signal: AbortSignal): Promise<LandedReading | null> {
     const reading = await ask(node, landed, signal);
     // The transaction of a lightning order changes the wallet's tokens only by its trade.
-    if (reading.kind === 'fill' && !reading.balancesAgree && landed.isLightning) counters.disagreed++;
-    return readingOf(reading, landed);
+    if (reading.kind === 'fill' && !reading.balancesAgree && landed.isLightning) this.counters.disagreed++;
+    return this.#readingOf(reading, landed);
   }
 
-  async function askEach(landed: LandedOrder, mayBeAlone: boolean, signal: AbortSignal): Promise<LandedReading | null> {
-    const verdict = await askUntilAgreed<LandedReading>({
-      endpoints: nodes.map((_, index) => index),
-      ask: (index) => askOne(nodes[index]!, landed, signal),
-      agree: isSameReading,
-      hedgeAfterMs,
-      othersWithinMs,
-    });
-    if (verdict.kind === 'contradicted') counters.contradicted++;
-    return verdict.kind === 'agreed' && (verdict.isMajority || mayBeAlone) ? verdict.votes[0]!.value : null;
+  /** The reading of an answer; null if it is unusable, or shows another slot or result than the status. */
+  #readingOf(reading: FillReading, landed: LandedOrder): LandedReading | null {
+    const { slot, terms } = landed;
+    const shownSlot = reading.kind === 'fill' ? reading.fill.slot : reading.kind === 'unusable' ? null : reading.slot;
+    if (shownSlot === null) this.counters.unusable++;
+    else if (shownSlot !== slot || (reading.kind === 'failed') !== (landed.err !== null)) this.counters.otherSlot++;
+    else if (reading.kind === 'failed') return { slot, fill: null, terms, error: this.#errorOf(reading.err, reading.logs, landed) };
+    else if (reading.kind === 'fill') return { slot, fill: reading.fill, terms: reading.terms, error: null };
+    else return { slot, fill: null, terms, error: null };
+    return null;
   }
 
-  async function readOnce(landed: LandedOrder, mayBeAlone: boolean, signal: AbortSignal): Promise<LandedReading | null> {
-    return await readings.run(async () => {
-      await placeInLine(signal);
-      return await askEach(landed, mayBeAlone, signal);
-    });
+  #errorOf(err: unknown, logs: ReportedFailure['logs'], landed: LandedOrder): OrderError {
+    // Several nodes report the same text, and the status does not say which one did.
+    const textOf = (text: string): string => this.#nodes.reduce((cleaned, node) => node.textOf(cleaned), text);
+    return orderError({ err, logs, textOf }, landed);
   }
+}
 
-  return {
-    counters,
-    async read(landed, signal) {
-      const beganMs = clock.steadyMs();
-      while (!signal.aborted) {
-        const reading = await readOnce(landed, clock.steadyMs() - beganMs > aloneAfterMs, signal);
-        if (reading !== null) {
-          counters.read++;
-          return reading;
-        }
-        if (clock.steadyMs() - beganMs > giveUpAfterMs) {
-          counters.givenUp++;
-          return {
-            slot: landed.slot,
-            fill: null,
-            terms: landed.terms,
-            error: landed.err === null ? null : orderError({ err: landed.err, logs: [], textOf }, landed),
-          };
-        }
-        await pause(againAfterMs, signal, { ref: false, clock });
-      }
-      return null;
-    },
-  };
+async function ask({ rpc }: SendNode, landed: LandedOrder, signal: AbortSignal): Promise<FillReading> {
+  const options = { encoding: 'base64', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
+  try {
+    const answer = await rpc.call('getTransaction', [landed.signature, options], signal);
+    return answer === null ? { kind: 'unusable', reason: 'not found' } : readFill(answer, landed.signature, landed.terms, tradeOf(landed));
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    return { kind: 'unusable', reason: error.kind };
+  }
 }

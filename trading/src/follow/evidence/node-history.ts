@@ -18,8 +18,10 @@ export interface NodeHistory {
   mayHaveForgotten(order: TrackedOrder['order'], finalized: FinalizedPoint): boolean;
 }
 
-/** `ask` calls the node. It resolves with null if the node gives no answer. */
-export function createNodeHistory(ask: (method: string, params: readonly unknown[]) => Promise<unknown>): NodeHistory {
+/** Calls the node. Resolves with null if the node gives no answer. */
+export type Asking = (method: string, params: readonly unknown[]) => Promise<unknown>;
+
+export function createNodeHistory(ask: Asking): NodeHistory {
   let askedAtMs = -Infinity;
   /** Unix milliseconds since when it has all blocks; null if unknown. */
   let fromMs: number | null = null;

@@ -2,8 +2,8 @@ import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { pause } from '@sluice/shared/abort/pause.ts';
 import type { TransientMap } from '@sluice/shared/collections/transient-map.ts';
 import { RpcError } from '@sluice/shared/solana/rpc.ts';
-import { createBlockhashExpiry } from './blockhash-expiry.ts';
-import { createNodeHistory } from './node-history.ts';
+import { createBlockhashExpiry, type BlockhashExpiry } from './blockhash-expiry.ts';
+import { createNodeHistory, type Asking, type NodeHistory } from './node-history.ts';
 import type { SendNode } from '../../nodes/nodes.ts';
 import { readFinalizedPoint, readStatuses, type FinalizedPoint } from './signature-status.ts';
 import type { NodeView, TrackedOrder } from './tracked-order.ts';
@@ -45,64 +45,110 @@ export interface StatusPollerOptions<Order extends TrackedOrder> {
   readonly signal: AbortSignal;
 }
 
-/** Asks one node for the statuses of all open orders. Resolves when `signal` fires. */
-export async function pollStatuses<Order extends TrackedOrder>(options: StatusPollerOptions<Order>): Promise<void> {
-  const { node, index, orders, newestSlot, counters, clock, signal } = options;
-  const ask = askingOf(node, signal);
-  const history = createNodeHistory(ask);
-  const expiry = createBlockhashExpiry(ask, newestSlot);
-  let finalized: FinalizedPoint | null = null;
-  let finalizedAtMs = -Infinity;
-  let failures = 0;
-
+/** Asks one node for the statuses of all open orders. */
+export class StatusPoller<Order extends TrackedOrder> {
+  readonly #options: StatusPollerOptions<Order>;
+  readonly #ask: Asking;
+  readonly #history: NodeHistory;
+  readonly #expiry: BlockhashExpiry;
   /** When the last request about an order ended, with or without an answer. */
-  const lastAskedMs = new WeakMap<Order, number>();
-  const lastAskedOrNever = (tracked: Order): number => lastAskedMs.get(tracked) ?? -Infinity;
+  readonly #lastAskedMs = new WeakMap<Order, number>();
+  #finalized: FinalizedPoint | null = null;
+  #finalizedAtMs = -Infinity;
 
-  function due(nowMs: number): Order[] {
+  constructor(options: StatusPollerOptions<Order>) {
+    this.#options = options;
+    this.#ask = askingOf(options.node, options.signal);
+    this.#history = createNodeHistory(this.#ask);
+    this.#expiry = createBlockhashExpiry(this.#ask, options.newestSlot);
+  }
+
+  /** Resolves when `signal` fires. */
+  async run(): Promise<void> {
+    const { orders, clock, signal } = this.#options;
+    let failures = 0;
+    while (!signal.aborted) {
+      if (orders.tracked().size === 0) await orders.wait(Infinity);
+      // Waits a tick even if there are new orders, so that one request covers all orders of the tick.
+      await pause(tickMs, signal, { clock });
+      if (signal.aborted) return;
+      const some = this.#due(clock.steadyMs());
+      if (some.length === 0) continue;
+      failures = (await this.#poll(some)) ? 0 : failures + 1;
+      if (failures > 0) await orders.wait(Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)));
+    }
+  }
+
+  #lastAsked(tracked: Order): number {
+    return this.#lastAskedMs.get(tracked) ?? -Infinity;
+  }
+
+  #due(nowMs: number): Order[] {
     const found: Order[] = [];
-    for (const tracked of orders.tracked().values()) {
+    for (const tracked of this.#options.orders.tracked().values()) {
       const everyMs = tracked.order.state === 'confirmed' ? pollConfirmedEveryMs : pollEveryMs;
-      const askedMs = lastAskedOrNever(tracked);
+      const askedMs = this.#lastAsked(tracked);
       if (nowMs - askedMs >= everyMs || tracked.seenAtMs > askedMs) found.push(tracked);
     }
     if (found.length <= maxStatuses) return found;
     // The longest unasked come first, so that every order gets its turn even if there are many or the node fails for some.
-    return found.sort((a, b) => (lastAskedOrNever(a) < lastAskedOrNever(b) ? -1 : 1)).slice(0, maxStatuses);
+    return found.sort((a, b) => (this.#lastAsked(a) < this.#lastAsked(b) ? -1 : 1)).slice(0, maxStatuses);
+  }
+
+  /** Returns whether the node answered. */
+  async #poll(some: readonly Order[]): Promise<boolean> {
+    const { index, clock } = this.#options;
+    const nowMs = clock.steadyMs();
+    const unseen = some.some(({ views }) => (views[index]?.status ?? null) === null);
+    if (unseen && nowMs - this.#finalizedAtMs > heightEveryMs) await this.#readHeight(nowMs);
+    if (some.some((tracked) => this.#mayBeForgotten(tracked))) await this.#history.check(nowMs);
+    const past = some.filter((tracked) => this.#isPast(tracked));
+    if (this.#finalized !== null && past.length > 0) await this.#expiry.check(past, this.#finalized, nowMs);
+    const isOld = (tracked: Order): boolean => this.#isPast(tracked) || clock.wallMs() - tracked.order.createdAtMs > recentForMs;
+    const recent = await this.#readSome(
+      some.filter((tracked) => !isOld(tracked)),
+      false,
+    );
+    const old = await this.#readSome(some.filter(isOld), true);
+    const endedAtMs = clock.steadyMs();
+    for (const tracked of some) this.#lastAskedMs.set(tracked, endedAtMs);
+    return recent && old;
   }
 
   /** Whether the last valid block of the order is finalized on this node. */
-  function isPast({ lastValidBlockHeight }: TrackedOrder): boolean {
-    return finalized !== null && lastValidBlockHeight !== null && finalized.blockHeight > lastValidBlockHeight;
+  #isPast({ lastValidBlockHeight }: TrackedOrder): boolean {
+    return this.#finalized !== null && lastValidBlockHeight !== null && this.#finalized.blockHeight > lastValidBlockHeight;
   }
 
   /** Whether the message cannot land any more, according to this node. */
-  function cannotLand(tracked: Order): boolean {
-    return finalized !== null && isPast(tracked) && expiry.cannotLand(tracked, finalized);
+  #cannotLand(tracked: Order): boolean {
+    return this.#finalized !== null && this.#isPast(tracked) && this.#expiry.cannotLand(tracked, this.#finalized);
   }
 
   /** Whether a missing status means nothing, because the node may have forgotten the transaction. */
-  function mayBeForgotten(tracked: TrackedOrder): boolean {
-    return finalized !== null && isPast(tracked) && history.mayHaveForgotten(tracked.order, finalized);
+  #mayBeForgotten(tracked: TrackedOrder): boolean {
+    return this.#finalized !== null && this.#isPast(tracked) && this.#history.mayHaveForgotten(tracked.order, this.#finalized);
   }
 
-  async function readHeight(nowMs: number): Promise<void> {
+  async #readHeight(nowMs: number): Promise<void> {
+    const { index, orders, newestSlot, counters } = this.#options;
     counters.heights++;
-    const point = readFinalizedPoint(await ask('getEpochInfo', [{ commitment: 'finalized' }]), newestSlot());
+    const point = readFinalizedPoint(await this.#ask('getEpochInfo', [{ commitment: 'finalized' }]), newestSlot());
     if (point === null) return;
-    finalized = point;
-    finalizedAtMs = nowMs;
+    this.#finalized = point;
+    this.#finalizedAtMs = nowMs;
     orders.onFinalized(index, point);
   }
 
-  async function readSome(some: readonly Order[], search: boolean): Promise<boolean> {
+  async #readSome(some: readonly Order[], search: boolean): Promise<boolean> {
     if (some.length === 0) return true;
+    const { index, orders, newestSlot, counters, clock } = this.#options;
     counters.polls++;
-    const point = finalized;
-    const ended = some.map(cannotLand);
-    const forgettable = some.map(mayBeForgotten);
+    const point = this.#finalized;
+    const ended = some.map((tracked) => this.#cannotLand(tracked));
+    const forgettable = some.map((tracked) => this.#mayBeForgotten(tracked));
     const params = [some.map(({ signature }) => signature), { searchTransactionHistory: search }];
-    const answer = await ask('getSignatureStatuses', params);
+    const answer = await this.#ask('getSignatureStatuses', params);
     const read = readStatuses(answer, some.length, newestSlot());
     if (read === null) {
       counters[answer === null ? 'unanswered' : 'malformed']++;
@@ -120,35 +166,9 @@ export async function pollStatuses<Order extends TrackedOrder>(options: StatusPo
     }
     return true;
   }
-
-  while (!signal.aborted) {
-    if (orders.tracked().size === 0) await orders.wait(Infinity);
-    // Waits a tick even if there are new orders, so that one request covers all orders of the tick.
-    await pause(tickMs, signal, { clock });
-    if (signal.aborted) return;
-    const nowMs = clock.steadyMs();
-    const some = due(nowMs);
-    if (some.length === 0) continue;
-    const unseen = some.some(({ views }) => (views[index]?.status ?? null) === null);
-    if (unseen && nowMs - finalizedAtMs > heightEveryMs) await readHeight(nowMs);
-    if (some.some(mayBeForgotten)) await history.check(nowMs);
-    const past = some.filter(isPast);
-    if (finalized !== null && past.length > 0) await expiry.check(past, finalized, nowMs);
-    const isOld = (tracked: Order): boolean => isPast(tracked) || clock.wallMs() - tracked.order.createdAtMs > recentForMs;
-    const recent = await readSome(
-      some.filter((tracked) => !isOld(tracked)),
-      false,
-    );
-    const old = await readSome(some.filter(isOld), true);
-    const endedAtMs = clock.steadyMs();
-    for (const tracked of some) lastAskedMs.set(tracked, endedAtMs);
-    failures = recent && old ? 0 : failures + 1;
-    if (failures > 0) await orders.wait(Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 10)));
-  }
 }
 
-/** A call of this node that resolves with null if the node gives no answer. */
-function askingOf({ rpc }: SendNode, signal: AbortSignal): (method: string, params: readonly unknown[]) => Promise<unknown> {
+function askingOf({ rpc }: SendNode, signal: AbortSignal): Asking {
   return async (method, params) => {
     try {
       return await rpc.call(method, params, signal);

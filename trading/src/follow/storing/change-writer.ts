@@ -6,7 +6,7 @@ import { judge } from '@sluice/gateway/store/order-model/life.ts';
 import type { Followed } from '../followed-orders.ts';
 import type { FollowerCounters } from '../follower-counters.ts';
 import type { TryStore } from './try-store.ts';
-import { createWaker } from '../thread/waker.ts';
+import { createWaker, type Waker } from '../thread/waker.ts';
 
 /**
  * Pause between two rounds. Changes of one round are stored together, because a commit costs as much as ten changes, and makes the other
@@ -33,31 +33,40 @@ export interface ChangeWriterOptions {
 }
 
 /** Stores the changes of orders that follow from their evidence, many in one commit. */
-export interface ChangeWriter {
-  /** Queues an order whose evidence changes it. */
-  add(followed: Followed): void;
-  /** Runs until `signal` fires. */
-  run(): Promise<void>;
-}
-
-export function createChangeWriter({
-  orders,
-  counters,
-  tryStore,
-  isFollowed,
-  onStored,
-  clock,
-  log,
-  signal,
-}: ChangeWriterOptions): ChangeWriter {
-  const waker = createWaker(signal, clock);
-  const pace = createWaker(signal, clock);
+export class ChangeWriter {
+  readonly #options: ChangeWriterOptions;
+  readonly #waker: Waker;
+  readonly #pace: Waker;
   /** Contains each followed order at most once. */
-  let waiting = new Set<Followed>();
+  #waiting = new Set<Followed>();
   /** Halved after each failure of the store, so that a change that it never accepts ends up in a commit of its own. */
-  let most = maxChanges;
+  #most = maxChanges;
 
-  function advanceOf(followed: Followed): Advance | null {
+  constructor(options: ChangeWriterOptions) {
+    this.#options = options;
+    this.#waker = createWaker(options.signal, options.clock);
+    this.#pace = createWaker(options.signal, options.clock);
+  }
+
+  /** Queues an order whose evidence changes it. */
+  add(followed: Followed): void {
+    this.#waiting.add(followed);
+    this.#waker.wake();
+  }
+
+  /** Runs until `signal` fires. */
+  async run(): Promise<void> {
+    while (!this.#options.signal.aborted) {
+      if (this.#waiting.size === 0) await this.#waker.wait(Infinity);
+      // Waits for the other changes of this turn of the event loop.
+      await turn();
+      await this.#storeAll();
+      await this.#pace.wait(roundEveryMs);
+    }
+  }
+
+  #advanceOf(followed: Followed): Advance | null {
+    const { isFollowed, counters, clock, log } = this.#options;
     const { order, evidence } = followed;
     if (evidence === null || !isFollowed(followed)) return null;
     const verdict = judge(order, evidence);
@@ -70,14 +79,15 @@ export function createChangeWriter({
   }
 
   /** Returns the orders whose changes the store did not accept: none, or all of the commit. */
-  async function storeSome(round: Set<Followed>): Promise<readonly Followed[]> {
+  async #storeSome(round: Set<Followed>): Promise<readonly Followed[]> {
+    const { orders, tryStore, onStored } = this.#options;
     const advances: Advance[] = [];
     const changed: Followed[] = [];
-    const atOnce = Math.min(most, Math.max(usualChanges, round.size >> 3));
+    const atOnce = Math.min(this.#most, Math.max(usualChanges, round.size >> 3));
     for (const followed of round) {
       if (advances.length === atOnce) break;
       round.delete(followed);
-      const advance = advanceOf(followed);
+      const advance = this.#advanceOf(followed);
       if (advance === null) continue;
       advances.push(advance);
       changed.push(followed);
@@ -85,45 +95,29 @@ export function createChangeWriter({
     if (advances.length === 0) return [];
     const outcomes = await tryStore(() => orders.advanceAll(advances));
     if (outcomes === null) {
-      most = Math.max(1, advances.length >> 1);
+      this.#most = Math.max(1, advances.length >> 1);
       return changed;
     }
-    most = Math.min(maxChanges, 2 * most);
+    this.#most = Math.min(maxChanges, 2 * this.#most);
     for (const [at, outcome] of outcomes.entries()) onStored(changed[at]!, outcome.kind === 'no_such_order' ? null : outcome);
     return [];
   }
 
-  async function storeAll(): Promise<void> {
-    const round = waiting;
-    waiting = new Set();
-    while (round.size > 0 && !signal.aborted) {
-      const failed = await storeSome(round);
+  async #storeAll(): Promise<void> {
+    const round = this.#waiting;
+    this.#waiting = new Set();
+    while (round.size > 0 && !this.#options.signal.aborted) {
+      const failed = await this.#storeSome(round);
       if (failed.length === 0) {
         await turn();
         continue;
       }
       // Moves them to the end, so that a change that cannot be stored does not delay the others.
       for (const followed of [...round, ...failed]) {
-        waiting.delete(followed);
-        waiting.add(followed);
+        this.#waiting.delete(followed);
+        this.#waiting.add(followed);
       }
-      return await pace.wait(storePauseMs);
+      return await this.#pace.wait(storePauseMs);
     }
   }
-
-  return {
-    add(followed) {
-      waiting.add(followed);
-      waker.wake();
-    },
-    async run() {
-      while (!signal.aborted) {
-        if (waiting.size === 0) await waker.wait(Infinity);
-        // Waits for the other changes of this turn of the event loop.
-        await turn();
-        await storeAll();
-        await pace.wait(roundEveryMs);
-      }
-    },
-  };
 }

@@ -3,9 +3,9 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
-import { createHalt } from '@sluice/gateway/store/halt/halt.ts';
+import { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import { publishedFields } from '@sluice/gateway/store/order-model/order.ts';
-import { createBroadcaster } from '../../send/broadcaster.ts';
+import { Broadcaster } from '../../send/broadcaster.ts';
 import { createLanes } from '../../send/lanes.ts';
 import { createSendNodes } from '../../nodes/nodes.ts';
 import { Follower } from '../follower.ts';
@@ -33,7 +33,7 @@ async function main({
   const log = createLog({ level, name: 'orders' });
   const life = new AbortController();
   const store = await openStore(place, 'thread');
-  const halt = createHalt(store, null);
+  const halt = new Halt(store, null);
   let known: KnownToThread | null = null;
   const clock = relayedClock(() => known?.wallOffsetMs ?? firstOffsetMs);
   try {
@@ -42,7 +42,7 @@ async function main({
     const { signal } = life;
     const maySend = (): boolean => !halt.halted;
     const lanes = createLanes({ nodes, ...broadcast, maySend, signal });
-    const broadcaster = createBroadcaster({ lanes, blockHeight: () => known?.blockHeight ?? null, signal });
+    const broadcaster = new Broadcaster({ lanes, blockHeight: () => known?.blockHeight ?? null, signal });
     let changed: OrderChanges[] = [];
     const postChanges = (): void => {
       const changes = changed;

@@ -15,11 +15,6 @@ const behindPauseMs = 40;
 /** Most simulations at a time. Further ones are refused as unavailable. */
 const maxRunning = 1_024;
 
-export interface Simulator {
-  /** Never rejects. */
-  simulate(request: SimulationRequest): Promise<SimulationOutcome>;
-  readonly counters: Readonly<Record<SimulatorCounter, number>>;
-}
 type SimulatorCounter =
   | SimulationOutcome['kind']
   | 'contradicted'
@@ -71,39 +66,48 @@ export const noSimulations = (): Record<SimulatorCounter, number> => ({
  * contradicts them, so one lying endpoint neither prevents nor causes an order. Endpoints of `avoid` are asked only if no other can be reached: each
  * failed now, or is silent and failed in its last call.
  */
-export function createSimulator({ nodes, newestSlot, isUnavailable, log, signal }: SimulatorOptions): Simulator {
-  const counters = noSimulations();
-  const witnesses = new Witnesses(nodes.length, counters, log);
-  let running = 0;
+export class Simulator {
+  readonly #options: SimulatorOptions;
+  readonly counters = noSimulations();
+  readonly #witnesses: Witnesses;
+  #running = 0;
 
-  /** The answer of one endpoint once it has reached the slot. */
-  async function ask(index: number, attempt: Attempt): Promise<NodeAnswer> {
-    counters.asked++;
-    attempt.open++;
-    return await askUntilThere(index, attempt).finally(() => attempt.open--);
+  constructor(options: SimulatorOptions) {
+    this.#options = options;
+    this.#witnesses = new Witnesses(options.nodes.length, this.counters, options.log);
   }
 
-  async function askUntilThere(index: number, attempt: Attempt): Promise<NodeAnswer> {
-    const { request, params, within } = attempt;
-    for (;;) {
-      const { rpc, textOf } = nodes[index]!;
-      const answer = await rpc.call('simulateTransaction', params, within).then(
-        (result) => readSimulation(result, request, { newestSlot: newestSlot(), textOf }),
-        (error: unknown) => readSimulationFault(error, request, textOf),
-      );
-      if (within.aborted) return { kind: 'none', fault: 'unreachable', reason: 'no answer in time' };
-      if (answer.kind === 'none') counters[answer.fault]++;
-      if (answer.kind !== 'behind') return answer;
-      counters.behind++;
-      attempt.isBehind = true;
-      await pause(behindPauseMs, within, { ref: false });
-      if (within.aborted) return { kind: 'none', fault: 'unreachable', reason: 'no endpoint has reached the slot' };
+  /** Never rejects. */
+  async simulate(request: SimulationRequest): Promise<SimulationOutcome> {
+    if (this.#running >= maxRunning) {
+      this.counters.refused++;
+      return { kind: 'unavailable', reason: 'too many simulations are in progress' };
+    }
+    const { wire, minContextSlot } = request;
+    const options = {
+      encoding: 'base64',
+      sigVerify: false,
+      commitment: 'processed',
+      ...(minContextSlot === null ? {} : { minContextSlot }),
+    };
+    const deadline = startDeadline(withinMs, this.#options.signal);
+    const attempt: Attempt = { request, params: [base64Of(wire), options], within: deadline, open: 0, isBehind: false };
+    this.#running++;
+    try {
+      const outcome = await this.#askAll(attempt);
+      this.counters[outcome.kind]++;
+      return outcome;
+    } finally {
+      this.#running--;
+      if (attempt.open > 0) deadline.cut();
+      deadline.end();
     }
   }
 
-  async function askAll(attempt: Attempt): Promise<SimulationOutcome> {
+  async #askAll(attempt: Attempt): Promise<SimulationOutcome> {
+    const { nodes, isUnavailable } = this.#options;
     const asking = new Map<number, Promise<{ readonly index: number; readonly answer: NodeAnswer }>>();
-    const { line, avoided } = witnesses.lineUp(attempt.request.avoid);
+    const { line, avoided } = this.#witnesses.lineUp(attempt.request.avoid);
     const answers = noAnswers();
     const mayAskAvoided = (): boolean => avoided.length > 0 && (asking.size === 0 || line.every(isUnavailable));
     for (let asked = 0; asked < line.length || asking.size > 0;) {
@@ -112,15 +116,15 @@ export function createSimulator({ nodes, newestSlot, isUnavailable, log, signal 
         asked++;
         asking.set(
           index,
-          ask(index, attempt).then((answer) => ({ index, answer })),
+          this.#ask(index, attempt).then((answer) => ({ index, answer })),
         );
       }
       const first = await firstOf(asking.values(), asked < line.length ? hedgeAfterMs : waitMsOf(answers, mayAskAvoided()));
       if (first !== null) {
         asking.delete(first.index);
-        const outcome = witnesses.weigh(first.index, first.answer, attempt.request, answers);
+        const outcome = this.#witnesses.weigh(first.index, first.answer, attempt.request, answers);
         if (outcome !== null) return outcome;
-      } else if (asked < line.length) counters.hedged++;
+      } else if (asked < line.length) this.counters.hedged++;
       else if (!answers.isUnreached) break;
       const isSilent = first === null || asking.size === 0;
       if (asked === line.length && isSilent && answers.isUnreached && !attempt.isBehind && mayAskAvoided()) line.push(...avoided.splice(0));
@@ -128,35 +132,31 @@ export function createSimulator({ nodes, newestSlot, isUnavailable, log, signal 
     return conclude(answers, nodes.length);
   }
 
-  return {
-    counters,
-    async simulate(request) {
-      if (running >= maxRunning) {
-        counters.refused++;
-        return { kind: 'unavailable', reason: 'too many simulations are in progress' };
-      }
-      const { wire, minContextSlot } = request;
-      const options = {
-        encoding: 'base64',
-        sigVerify: false,
-        commitment: 'processed',
-        ...(minContextSlot === null ? {} : { minContextSlot }),
-      };
-      const deadline = startDeadline(withinMs, signal);
-      const params = [base64Of(wire), options];
-      const attempt: Attempt = { request, params, within: deadline, open: 0, isBehind: false };
-      running++;
-      try {
-        const outcome = await askAll(attempt);
-        counters[outcome.kind]++;
-        return outcome;
-      } finally {
-        running--;
-        if (attempt.open > 0) deadline.cut();
-        deadline.end();
-      }
-    },
-  };
+  async #ask(index: number, attempt: Attempt): Promise<NodeAnswer> {
+    this.counters.asked++;
+    attempt.open++;
+    return await this.#askUntilThere(index, attempt).finally(() => attempt.open--);
+  }
+
+  /** The answer of one endpoint once it has reached the slot. */
+  async #askUntilThere(index: number, attempt: Attempt): Promise<NodeAnswer> {
+    const { nodes, newestSlot } = this.#options;
+    const { request, params, within } = attempt;
+    for (;;) {
+      const { rpc, textOf } = nodes[index]!;
+      const answer = await rpc.call('simulateTransaction', params, within).then(
+        (result) => readSimulation(result, request, { newestSlot: newestSlot(), textOf }),
+        (error: unknown) => readSimulationFault(error, request, textOf),
+      );
+      if (within.aborted) return { kind: 'none', fault: 'unreachable', reason: 'no answer in time' };
+      if (answer.kind === 'none') this.counters[answer.fault]++;
+      if (answer.kind !== 'behind') return answer;
+      this.counters.behind++;
+      attempt.isBehind = true;
+      await pause(behindPauseMs, within, { ref: false });
+      if (within.aborted) return { kind: 'none', fault: 'unreachable', reason: 'no endpoint has reached the slot' };
+    }
+  }
 }
 
 /** The first of several to resolve; null if `afterMs` passes before. With null there is no limit. */

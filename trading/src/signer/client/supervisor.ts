@@ -3,7 +3,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import type { StoredKeystore } from '@sluice/gateway/store/interfaces/wallet-table.ts';
 import type { SignerFault } from '../wire/protocol.ts';
-import { startSession, type SessionOptions, type SignerSession } from './session.ts';
+import { SignerSession, type SessionOptions } from './session.ts';
 
 /** Pauses between starts while the process keeps ending. */
 const firstPauseMs = 100;
@@ -119,7 +119,7 @@ export class Supervisor {
       this.#fault = null;
       return 'idle';
     }
-    const session = startSession({ ...parts, keystore });
+    const session = new SignerSession({ ...parts, keystore });
     this.#running = session;
     const outcome = await session.started;
     const readyAt = clock.steadyMs();
