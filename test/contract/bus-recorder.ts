@@ -1,8 +1,8 @@
-import type { BusEntry, BusHandlers, BusSubscriber, LogEntry, Loss } from '@sluice/shared/bus/bus.ts';
+import type { BusEntry, BusHandlers, BusSubscriber, LogEntry, LostEntries } from '@sluice/shared/bus/bus.ts';
 
 export type Seen =
   | { readonly kind: 'entry'; readonly entry: LogEntry; readonly replayed: boolean; readonly epoch: string }
-  | ({ readonly kind: 'lost' } & Omit<Loss, 'last'>)
+  | ({ readonly kind: 'lost' } & Omit<LostEntries, 'last'>)
   | { readonly kind: 'link'; readonly up: boolean };
 
 /**
@@ -54,7 +54,7 @@ export class Recorder implements BusHandlers {
     this.#note({ kind: 'entry', entry: handed, replayed, epoch });
   }
 
-  onLost({ last, ...lost }: Loss): void {
+  onLost({ last, ...lost }: LostEntries): void {
     if (lost.reason === 'epoch') {
       this.#epoch = this.subscriber.epoch;
       this.#next = last + 1;

@@ -1,5 +1,5 @@
 import { judge, mayInsert, mayBecome, type Evidence, type OrderProgress } from '@sluice/gateway/store/order-model/life.ts';
-import { endStates, orderKinds, orderStates, type OrderKind, type OrderState } from '@sluice/gateway/store/order-model/order.ts';
+import { endStates, orderKinds, storedStates, type OrderKind, type OrderState } from '@sluice/gateway/store/order-model/order.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { orderFill, signedMessage } from '../support/orders.ts';
@@ -20,7 +20,7 @@ const anyEvidence: fc.Arbitrary<Evidence> = fc.oneof(
 
 /** Initial states of orders. */
 const anyBeginning: fc.Arbitrary<OrderProgress> = fc
-  .record({ kind: fc.constantFrom(...orderKinds), state: fc.constantFrom(...orderStates), isSigned: fc.boolean() })
+  .record({ kind: fc.constantFrom(...orderKinds), state: fc.constantFrom(...storedStates), isSigned: fc.boolean() })
   .map(({ kind, state, isSigned }) => ({
     kind,
     state,
@@ -137,7 +137,7 @@ describe('the life of an order', () => {
   });
 
   it('begins ready to be sent, with its message, or filled on paper', () => {
-    for (const state of orderStates) {
+    for (const state of storedStates) {
       for (const kind of ['lightning', 'sent'] as const) {
         expect(mayInsert({ kind, state, signature }), `${kind} ${state}`).toBe(state === 'submitted');
         expect(mayInsert({ kind, state, signature: null }), `${kind} ${state}`).toBe(false);
@@ -181,6 +181,6 @@ describe('the life of an order', () => {
   });
 
   it('allows no state after an end', () => {
-    for (const from of endStates) for (const to of orderStates) expect(mayBecome(from, to)).toBe(false);
+    for (const from of endStates) for (const to of storedStates) expect(mayBecome(from, to)).toBe(false);
   });
 });

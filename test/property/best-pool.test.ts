@@ -1,4 +1,4 @@
-import type { QuoteOrder } from '@sluice/trading/quote/order.ts';
+import type { QuoteRequest } from '@sluice/trading/quote/order.ts';
 import { quoteOn } from '@sluice/trading/quote/best-quote.ts';
 import { assembleMarket, planMarket, type TokenMarket, type TradedPool } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { token2022Program, usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
@@ -48,9 +48,9 @@ const marketOf = (...pools: readonly TradedPool[]): TokenMarket => ({
   unquotable: null,
   pools,
 });
-const order: QuoteOrder = { side: 'buy', mint, amount: { kind: 'ui', value: 1 }, slippageBps: 100n, pool: 'auto' };
+const order: QuoteRequest = { side: 'buy', mint, amount: { kind: 'ui', value: 1 }, slippageBps: 100n, pool: 'auto' };
 
-function chosen(market: TokenMarket, changes: Partial<QuoteOrder>): string {
+function chosen(market: TokenMarket, changes: Partial<QuoteRequest>): string {
   const outcome = quoteOn(
     { ...order, ...changes },
     { result: { kind: 'market', market }, slot: 1 },
@@ -61,7 +61,7 @@ function chosen(market: TokenMarket, changes: Partial<QuoteOrder>): string {
 
 const cheap = poolOf('cheap', 20_000_000_000n);
 const dear = poolOf('dear', 60_000_000_000n);
-const orders: readonly (readonly [what: string, changes: Partial<QuoteOrder>, best: TradedPool])[] = [
+const orders: readonly (readonly [what: string, changes: Partial<QuoteRequest>, best: TradedPool])[] = [
   ['spends SOL in the pool that gives most tokens', { side: 'buy', amount: { kind: 'ui', value: 1 } }, cheap],
   [
     'buys an exact number of tokens in the pool where they cost least',
@@ -107,7 +107,7 @@ test('pools in different quote coins are not compared: SOL comes first', () => {
 
 /** Why a buy of this many whole quote coins is refused; null if it is not. */
 function buyFault(pool: TradedPool, value: number, solUsd: number | null): string | null {
-  const buy: QuoteOrder = { ...order, amount: { kind: 'ui', value } };
+  const buy: QuoteRequest = { ...order, amount: { kind: 'ui', value } };
   const outcome = quoteOn(buy, { result: { kind: 'market', market: marketOf(pool) }, slot: 1 }, { balance: 0n, solUsd, unixTimeS: 1 });
   return 'error' in outcome ? (outcome.details!['fields'] as { amount: string }).amount : null;
 }

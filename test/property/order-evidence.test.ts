@@ -1,4 +1,4 @@
-import { findEvidence, type Finding, type NodeView, type TrackedOrder } from '../../trading/src/follow/evidence/tracked-order.ts';
+import { findEvidence, type OrderFinding, type NodeView, type TrackedOrder } from '../../trading/src/follow/evidence/tracked-order.ts';
 import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -43,7 +43,7 @@ const tracked = (views: readonly NodeView[], sinceMs: number): TrackedOrder => {
 };
 
 /** The conclusion about an order. If one has landed, the result names the landing. */
-function outcome({ evidence, read }: Finding): unknown {
+function outcome({ evidence, read }: OrderFinding): unknown {
   return read ?? (evidence?.kind === 'silence' ? 'pending' : (evidence?.kind ?? 'pending'));
 }
 

@@ -4,7 +4,7 @@ import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import type { Authenticator, Principal } from '../auth/principal.ts';
-import type { Socket } from '../transport/transport.ts';
+import type { StreamSocket } from '../transport/transport.ts';
 import { CandleDemand } from './commands/candle-demand.ts';
 import { Commands } from './commands/commands.ts';
 import { Connections } from './connections/connections.ts';
@@ -200,7 +200,7 @@ export class Hub {
   }
 
   /** Takes over a socket whose handshake was accepted. */
-  open(socket: Socket, options: ConnectionOptions): Connection {
+  open(socket: StreamSocket, options: ConnectionOptions): Connection {
     return this.#connections.open(socket, options);
   }
 

@@ -15,7 +15,7 @@ import {
   type HttpAnswer,
   type HttpRequest,
   type ReceivedBody,
-  type Socket,
+  type StreamSocket,
   type SocketHandlers,
   type Transport,
   type TransportHandlers,
@@ -295,7 +295,7 @@ function upgrade(asked: Upgrade, handlers: TransportHandlers, { log, streamPaths
   }
 }
 
-function attach(native: WebSocket, rooms: Rooms, accept: (socket: Socket) => SocketHandlers): void {
+function attach(native: WebSocket, rooms: Rooms, accept: (socket: StreamSocket) => SocketHandlers): void {
   const socket = new NodeSocket(native, rooms);
   const handlers = accept(socket);
   socket.handlers = handlers;
@@ -309,7 +309,7 @@ function attach(native: WebSocket, rooms: Rooms, accept: (socket: Socket) => Soc
   native.on('close', (code: number) => socket.finish(code));
 }
 
-class NodeSocket implements Socket {
+class NodeSocket implements StreamSocket {
   readonly #native: WebSocket;
   readonly #rooms: Rooms;
   readonly #joined = new Set<string>();

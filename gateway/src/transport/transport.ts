@@ -29,7 +29,7 @@ export interface HttpAnswer {
 }
 
 /** One WebSocket. All methods may be called at any time; after the end they do nothing. */
-export interface Socket {
+export interface StreamSocket {
   /** Queues one message. False if the buffer of the client is full, or the socket has ended. */
   send(message: string | Uint8Array, binary: boolean): boolean;
   /** From now on, the socket gets each message published to `room` once. A room is a set of sockets that get the same messages. */
@@ -63,7 +63,7 @@ export interface SocketHandlers {
  */
 export type UpgradeOutcome =
   | { readonly refused: HttpAnswer }
-  | { readonly accept: (socket: Socket) => SocketHandlers; readonly lines: string; readonly compress: boolean };
+  | { readonly accept: (socket: StreamSocket) => SocketHandlers; readonly lines: string; readonly compress: boolean };
 
 /** Whether a handshake offers to compress messages (RFC 7692). */
 export function offersCompression(request: HttpRequest): boolean {

@@ -6,7 +6,7 @@ import {
   transportLimits,
   type HttpAnswer,
   type HttpRequest,
-  type Socket,
+  type StreamSocket,
   type SocketHandlers,
   type Transport,
   type TransportHandlers,
@@ -20,7 +20,7 @@ import type { Uws } from './uws-load.ts';
 /** The data that uWebSockets.js stores with a WebSocket. `accept` is called once, at `open`, and then sets the other two. */
 interface SocketData {
   readonly compress: boolean;
-  accept: ((socket: Socket) => SocketHandlers) | null;
+  accept: ((socket: StreamSocket) => SocketHandlers) | null;
   socket: UwsSocket | null;
   handlers: SocketHandlers | null;
 }
@@ -132,7 +132,7 @@ interface Compression {
   sockets: number;
 }
 
-class UwsSocket implements Socket {
+class UwsSocket implements StreamSocket {
   /** Null after the close: every call on a closed native socket throws. */
   native: NativeSocket | null;
   readonly #compress: boolean;

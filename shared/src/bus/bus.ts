@@ -51,14 +51,14 @@ export interface BusHandlers {
    * new epoch has begun: `from` and `to` are offsets of the old epoch, and `epoch` and `position()` are those of the new one. More entries
    * may be missing than are known; if none is known, `to` is `from` - 1.
    */
-  onLost(lost: Loss): void;
+  onLost(lost: LostEntries): void;
   /** The log continues in another epoch without a loss. Numbers and `position()` continue. */
   onEpoch?(): void;
   /** The connection to the bus was established or lost. */
   onLink?(up: boolean): void;
 }
 
-export interface Loss {
+export interface LostEntries {
   readonly from: number;
   readonly to: number;
   readonly reason: 'trimmed' | 'epoch';

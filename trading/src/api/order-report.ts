@@ -4,7 +4,7 @@ import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
 import type { SignerCounts } from '../signer/client/client.ts';
 import type { TradingReports } from '@sluice/gateway/operations/operations.ts';
 import type { TradingStatus } from '@sluice/gateway/operations/report.ts';
-import { endStates, orderStates } from '@sluice/gateway/store/order-model/order.ts';
+import { endStates, storedStates } from '@sluice/gateway/store/order-model/order.ts';
 import { orderSteps, type OrderStats } from '../model/order-stats.ts';
 import type { FollowReport } from '../follow/order-follower.ts';
 import { noFollowerCounts } from '../follow/follower-counters.ts';
@@ -16,7 +16,7 @@ import type { HotStateCounts } from '../state/hot-state.ts';
 
 const { counter, gauge, histogram } = metricsOf('sluice_gateway');
 const modes = { off: 0, paper: 1, live: 2 } as const;
-const openStates = orderStates.filter((state) => !endStates.has(state));
+const openStates = storedStates.filter((state) => !endStates.has(state));
 
 /** What a trading gateway reports about its orders. */
 export interface OrderReport {

@@ -2,7 +2,7 @@ import type { Clock } from '@sluice/shared/clock/clock.ts';
 import type { Broadcaster } from '../send/broadcaster.ts';
 import type { Followed } from './followed-orders.ts';
 import type { LandedReader } from './evidence/landed-reader.ts';
-import type { Finding, Landing } from './evidence/tracked-order.ts';
+import type { OrderFinding, Landing } from './evidence/tracked-order.ts';
 
 export interface MessageActionsOptions {
   readonly broadcaster: Pick<Broadcaster, 'keepSending' | 'stop'>;
@@ -18,7 +18,7 @@ export interface MessageActionsOptions {
 /** Sends the message of an order repeatedly until it is in a block, and then reads what the transaction did. */
 export interface MessageActions {
   /** Starts what the finding demands. */
-  act(followed: Followed, finding: Pick<Finding, 'broadcast' | 'read'>): void;
+  act(followed: Followed, finding: Pick<OrderFinding, 'broadcast' | 'read'>): void;
   /** Call when no followed order has this message any more. */
   drop(signature: string): void;
   /** Resolves when all reads have ended. Call it after `signal` has fired. */

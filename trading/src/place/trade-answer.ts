@@ -22,7 +22,7 @@ export function tradedQuote({ order }: TradeRequest, { quoted, bounds, tipLampor
   return quoteOfOrder(order, quoted, { bounds, tipLamports });
 }
 
-export function termsOf(
+export function orderTerms(
   { order: { side, mint }, publicKey, blockEngineOnly }: TradeRequest,
   { quoted }: Pick<PreparedTrade, 'quoted'>,
 ): OrderTerms {
@@ -45,7 +45,7 @@ export function termsJson(
   request: TradeRequest,
   prepared: PreparedTrade,
 ): Pick<OrderTerms, 'side' | 'mint' | 'pool' | 'poolAddress' | 'quoteMint' | 'publicKey'> {
-  const { side, mint, pool, poolAddress, quoteMint, publicKey } = termsOf(request, prepared);
+  const { side, mint, pool, poolAddress, quoteMint, publicKey } = orderTerms(request, prepared);
   return { side, mint, pool, poolAddress, quoteMint, publicKey };
 }
 

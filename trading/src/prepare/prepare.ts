@@ -135,7 +135,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
     lamportsNeeded: mostTaken(outlay),
     outlay,
     lamportsFault: () => lamportsFault(outlay, inputs.wallet, publicKey, state),
-    terms: termsOf(quoted, { inputs, bounds, publicKey, mint: request.order.mint }),
+    terms: failureTerms(quoted, { inputs, bounds, publicKey, mint: request.order.mint }),
     quoteFrom: (slot) => quoteFrom(slot, quoted, request, parts),
     quoteMs: quotedMs - startedMs,
     buildMs: performance.now() - quotedMs,
@@ -151,7 +151,7 @@ interface Balances {
 }
 
 /** Context for the report of a failure. */
-function termsOf(quoted: QuotedOrder, { inputs, bounds, publicKey, mint }: Balances): FailureTerms {
+function failureTerms(quoted: QuotedOrder, { inputs, bounds, publicKey, mint }: Balances): FailureTerms {
   const { market, quote, quoteDecimals, trade } = quoted;
   const { wallet, baseAccount } = inputs;
   const isSell = trade.exact === 'baseIn';

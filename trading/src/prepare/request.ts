@@ -4,12 +4,12 @@ import type { BuyBody, SellBody } from '@sluice/shared/wire/rest/trade.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { LaneTip } from './surround.ts';
 import { rawAmount } from '../quote/amounts.ts';
-import { readOrder, type QuoteOrder } from '../quote/order.ts';
+import { readQuoteRequest, type QuoteRequest } from '../quote/order.ts';
 import { wrongFields, type QuoteRefusal } from '../quote/best-quote.ts';
 
 /** A requested trade, after all checks that need no chain. */
 export interface TradeRequest {
-  readonly order: QuoteOrder;
+  readonly order: QuoteRequest;
   /** The wallet that signs and pays. */
   readonly publicKey: string;
   /** For the whole transaction. Null: chosen from recent fees. */
@@ -29,22 +29,11 @@ const solDecimals = 9;
 
 /** Reads a body that matches the schema. Reports all wrong fields at once. */
 export function readTradeRequest(side: 'buy' | 'sell', body: BuyBody | SellBody, venues: readonly Venue[]): TradeRequest | QuoteRefusal {
-  const { publicKey, mint, slippage, priorityFee, pool } = body;
-  const sellAll = side === 'sell' && (body as SellBody).sellAll === true;
+  const { amount, ...quoted } = body;
+  const { publicKey, priorityFee, pool } = body;
   // `sellAll` takes precedence over an amount.
-  const amount = sellAll ? {} : { amount: body.amount };
-  const read = readOrder(
-    {
-      side,
-      mint,
-      publicKey,
-      ...(amount.amount === undefined ? {} : { amount: amount.amount }),
-      ...(sellAll ? { sellAll } : {}),
-      ...(slippage === undefined ? {} : { slippage }),
-      ...(pool === undefined ? {} : { pool }),
-    },
-    venues,
-  );
+  const hasAmount = amount !== undefined && !('sellAll' in quoted && quoted.sellAll === true);
+  const read = readQuoteRequest({ ...quoted, side, ...(hasAmount && { amount }) }, venues);
   const fields: Record<string, string> = !read.ok && read.error === 'INVALID_REQUEST' ? { ...read.fields } : {};
   if (venues.some(({ name, quoting, signing }) => name === pool && quoting !== null && signing === null)) {
     fields['pool'] = `\`${pool}\` is quoted, but no orders are sent to it`;
@@ -68,7 +57,7 @@ export function readTradeRequest(side: 'buy' | 'sell', body: BuyBody | SellBody,
 }
 
 /** The balance may grow after the client saw a quote: then a part of it still sells no more than the client's bound. */
-function boundedPart(order: QuoteOrder, maxIn: bigint | null): QuoteOrder {
+function boundedPart(order: QuoteRequest, maxIn: bigint | null): QuoteRequest {
   const { amount } = order;
   return amount.kind === 'part' && maxIn !== null ? { ...order, amount: { ...amount, most: maxIn } } : order;
 }

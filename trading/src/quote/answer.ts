@@ -4,7 +4,7 @@ import { priceImpactBps, slippageBounds, type Quote } from '@sluice/venues/quoti
 import { chargedFees, feesIn } from '@sluice/venues/fee.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import type { QuotedOrder } from './best-quote.ts';
-import type { QuoteOrder } from './order.ts';
+import type { QuoteRequest } from './order.ts';
 
 export interface QuoteTerms {
   readonly quote: Quote;
@@ -20,7 +20,7 @@ export interface QuoteTerms {
 
 /** The quote of an order in the form that clients receive, with the bounds of its slippage unless others are given. */
 export function quoteOfOrder(
-  { mint, slippageBps }: Pick<QuoteOrder, 'mint' | 'slippageBps'>,
+  { mint, slippageBps }: Pick<QuoteRequest, 'mint' | 'slippageBps'>,
   { quote, trade, market, pool, quoteDecimals }: QuotedOrder,
   { bounds = slippageBounds(trade, quote, slippageBps), tipLamports = 0n }: Partial<Pick<QuoteTerms, 'bounds' | 'tipLamports'>> = {},
 ): QuoteObject {

@@ -8,7 +8,7 @@ import { spendFault } from './buy-limits.ts';
 import { sellFor } from './inverse.ts';
 import { describeShortfall } from './shortfall.ts';
 import type { MarketRead } from './markets.ts';
-import type { QuoteOrder } from './order.ts';
+import type { QuoteRequest } from './order.ts';
 import type { TokenMarket, TradedPool, Unquotable } from '@sluice/gateway/reads/pools/quoted-market.ts';
 
 /** Raw tokens in the associated token account of a wallet. */
@@ -50,7 +50,7 @@ export function unixSeconds(clock: Pick<Clock, 'wallMs'>): number {
 
 /** Quotes an order on a market. */
 export function quoteOn(
-  order: QuoteOrder,
+  order: QuoteRequest,
   { result, slot }: Pick<MarketRead, 'result' | 'slot'>,
   facts: QuoteFacts,
 ): QuotedOrder | QuoteRefusal {
@@ -67,7 +67,7 @@ export function quoteOn(
 }
 
 function quoteIn(
-  order: QuoteOrder,
+  order: QuoteRequest,
   market: TokenMarket,
   chosen: TradedPool,
   facts: QuoteFacts,
@@ -123,7 +123,7 @@ export function wrongFields(fields: Readonly<Record<string, string>>): QuoteRefu
  * open a pool on some venues, so pools that orders are sent to decide: the first of `quoteCoins` that one of them is in, or that of the first
  * one. Without such pools it is the coin of the first pool.
  */
-function openPools({ pool }: QuoteOrder, { pools }: TokenMarket): readonly TradedPool[] | QuoteRefusal {
+function openPools({ pool }: QuoteRequest, { pools }: TokenMarket): readonly TradedPool[] | QuoteRefusal {
   const named = pools.filter(({ venue }) => pool === 'auto' || venue.name === pool);
   const open = named.filter((one) => !one.pool.complete);
   if (open.length > 0) {
@@ -148,7 +148,7 @@ function openPools({ pool }: QuoteOrder, { pools }: TokenMarket): readonly Trade
 }
 
 function tradeOf(
-  { side, amount, mint }: QuoteOrder,
+  { side, amount, mint }: QuoteRequest,
   { decimals }: TokenMarket,
   chosen: TradedPool,
   { balance, solUsd }: QuoteFacts,
@@ -173,7 +173,7 @@ function tradeOf(
 /** An amount of tokens is exact for buys and sells. An amount of SOL is what a buy spends, or the least that a sell receives. */
 function tradeOfCoins(
   side: 'buy' | 'sell',
-  { of, text }: Extract<QuoteOrder['amount'], { kind: 'coins' }>,
+  { of, text }: Extract<QuoteRequest['amount'], { kind: 'coins' }>,
   decimals: number,
   { pool, quoteDecimals }: TradedPool,
   at: QuoteMoment,

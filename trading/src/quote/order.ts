@@ -15,7 +15,7 @@ export type OrderAmount =
   | { readonly kind: 'part'; readonly ppm: bigint; readonly publicKey: string; readonly most?: bigint };
 
 /** A requested quote, after all checks that need no chain. */
-export interface QuoteOrder {
+export interface QuoteRequest {
   readonly side: 'buy' | 'sell';
   readonly mint: string;
   readonly amount: OrderAmount;
@@ -23,8 +23,8 @@ export interface QuoteOrder {
   readonly pool: 'auto' | VenueName;
 }
 
-export type ReadOrder =
-  | { readonly ok: true; readonly order: QuoteOrder }
+export type ReadQuote =
+  | { readonly ok: true; readonly order: QuoteRequest }
   | { readonly ok: false; readonly error: 'INVALID_MINT' }
   | { readonly ok: false; readonly error: 'INVALID_REQUEST'; readonly fields: Readonly<Record<string, string>> };
 
@@ -33,7 +33,7 @@ const allPpm = 1_000_000n;
 const slippageDecimals = 2;
 
 /** Reads a body that matches the schema, and checks how its fields depend on each other. Reports all wrong fields at once. */
-export function readOrder(body: QuoteBody, venues: readonly Venue[]): ReadOrder {
+export function readQuoteRequest(body: QuoteBody, venues: readonly Venue[]): ReadQuote {
   const fields: Record<string, string> = {};
   const amount = readAmount(body, fields);
   const slippage = rawAmount(body.slippage ?? slippageLimits.default, slippageDecimals);

@@ -13,7 +13,7 @@ import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '@sluice/g
 import { quoteOfOrder } from './answer.ts';
 import { isAsQuoted } from './drift.ts';
 import type { MarketRead, Markets } from './markets.ts';
-import { readOrder, type QuoteOrder } from './order.ts';
+import { readQuoteRequest, type QuoteRequest } from './order.ts';
 import { quoteOn, unixSeconds, wrongFields, type Balance, type QuoteFacts, type QuotedOrder, type QuoteRefusal } from './best-quote.ts';
 
 type Answer = EndpointAnswer<typeof quoteEndpoint>;
@@ -46,7 +46,7 @@ export function quoteEndpoints(options: QuoteOptions): readonly BoundEndpoint[] 
 
 function quoteOrder(body: QuoteBody, owner: Principal | null, options: QuoteOptions): Answer | Promise<Answer> {
   const { markets, reader, venues, solUsd, nowMs = () => performance.now(), clock = systemClock } = options;
-  const read = readOrder(body, venues);
+  const read = readQuoteRequest(body, venues);
   if (!read.ok) return read.error === 'INVALID_MINT' ? { error: read.error } : wrongFields(read.fields);
   const { order } = read;
   const { amount, mint } = order;
@@ -80,7 +80,7 @@ function paperTokens({ accounts }: PaperBalance, mint: string): Balance {
 }
 
 /** Reads until two endpoints agree, if there are several. Rejects with an `RpcError`. */
-async function readNow(order: QuoteOrder, options: ReadParts, left: number, untilMs: number): Promise<Answer> {
+async function readNow(order: QuoteRequest, options: ReadParts, left: number, untilMs: number): Promise<Answer> {
   const { markets, reader, solUsd, nowMs, clock, paper } = options;
   const { amount, mint } = order;
   const lookingUp = markets.lookUp(mint);
@@ -120,7 +120,7 @@ async function balanceOf(reader: AccountReader, publicKey: string, mint: string)
 }
 
 /** Null if no two of several endpoints give the same quote, or if only one has answered yet. */
-function answerTo(order: QuoteOrder, read: MarketRead, facts: QuoteFacts, nowMs: number): Answer | null {
+function answerTo(order: QuoteRequest, read: MarketRead, facts: QuoteFacts, nowMs: number): Answer | null {
   if (read.othersAreLate && read.disputed.length === 0) return null;
   const quoted = [read, ...read.disputed].map(({ result, slot }) => ({ slot, outcome: quoteOn(order, { result, slot }, facts) }));
   const counts =
@@ -137,7 +137,7 @@ function isSameQuote(one: QuotedOrder | QuoteRefusal, other: QuotedOrder | Quote
   return one.pool.address === other.pool.address && isAsQuoted(one.quote, other.quote);
 }
 
-function quoteAnswer(order: QuoteOrder, read: MarketRead, quoted: QuotedOrder, nowMs: number): Answer {
+function quoteAnswer(order: QuoteRequest, read: MarketRead, quoted: QuotedOrder, nowMs: number): Answer {
   const { venue, pool, quote } = quoted;
   const { side, mint } = order;
   const json: QuoteAnswer = {

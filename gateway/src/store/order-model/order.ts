@@ -4,8 +4,8 @@ import { orderKinds, type OrderKind } from '@sluice/shared/wire/orders.ts';
 export { orderKinds, type OrderKind };
 
 /** States that an order is stored in. A dry run is reported as `simulated`, and stored nowhere. */
-export const orderStates = ['submitted', 'processed', 'confirmed', 'finalized', 'failed', 'expired', 'unknown'] as const;
-export type OrderState = (typeof orderStates)[number];
+export const storedStates = ['submitted', 'processed', 'confirmed', 'finalized', 'failed', 'expired', 'unknown'] as const;
+export type OrderState = (typeof storedStates)[number];
 
 /** States that an order never leaves. */
 export const endStates: ReadonlySet<OrderState> = new Set(['finalized', 'failed', 'expired']);

@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Authenticator, Principal } from '../../auth/principal.ts';
-import type { Socket } from '../../transport/transport.ts';
+import type { StreamSocket } from '../../transport/transport.ts';
 import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
@@ -61,7 +61,7 @@ export class Connections implements ConnectionEvents {
   }
 
   /** Takes over a socket whose handshake was accepted. */
-  open(socket: Socket, options: ConnectionOptions): Connection {
+  open(socket: StreamSocket, options: ConnectionOptions): Connection {
     const { slices, stats, clock } = this.#parts;
     const { principal } = options;
     const nowMs = clock.steadyMs();

@@ -1,4 +1,4 @@
-import type { BusSubscriber, LogEntry, Loss } from '@sluice/shared/bus/bus.ts';
+import type { BusSubscriber, LogEntry, LostEntries } from '@sluice/shared/bus/bus.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
@@ -146,7 +146,7 @@ export class Delivery {
     for (const listener of this.#listeners) listener.onLost(entry.offset);
   }
 
-  #onLost({ from, to, reason, last }: Loss): void {
+  #onLost({ from, to, reason, last }: LostEntries): void {
     const { slowConsumers, stats, history, pauses, losses, fanout, catchUps, log } = this.#parts;
     slowConsumers.cutDropped();
     stats.lostEntries += Math.max(0, to - from + 1);

@@ -3,7 +3,7 @@ import { closeCode, silentCloseCode } from '@sluice/shared/wire/stream/close-cod
 import type { Format } from '@sluice/shared/wire/stream/frames.ts';
 import type { Notice, Reply } from '@sluice/shared/wire/stream/replies.ts';
 import type { Principal } from '../../auth/principal.ts';
-import type { Socket, SocketHandlers } from '../../transport/transport.ts';
+import type { StreamSocket, SocketHandlers } from '../../transport/transport.ts';
 import { encodeMessage } from '../fanout/encode.ts';
 import { encodeReply } from '../fanout/long-replies.ts';
 import type { Group } from '../fanout/topic-group.ts';
@@ -52,7 +52,7 @@ export interface ConnectionEvents {
 
 /** One client: its socket, its session and what it follows. Small, because a gateway has many of them. */
 export class Connection implements SocketHandlers, ReplayClient {
-  readonly #socket: Socket;
+  readonly #socket: StreamSocket;
   readonly #events: ConnectionEvents;
   readonly session: Session;
   readonly format: Format;
@@ -81,7 +81,7 @@ export class Connection implements SocketHandlers, ReplayClient {
   delayed: DelayedMessages | null = null;
   ended = false;
 
-  constructor(socket: Socket, events: ConnectionEvents, session: Session, options: ConnectionOptions, slice: number) {
+  constructor(socket: StreamSocket, events: ConnectionEvents, session: Session, options: ConnectionOptions, slice: number) {
     this.#socket = socket;
     this.#events = events;
     this.session = session;

@@ -1,8 +1,6 @@
+import { commitments, type Commitment } from '@sluice/shared/wire/events.ts';
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
 import { contextOf, countOf } from '../../nodes/answer-forms.ts';
-
-export const commitments = ['processed', 'confirmed', 'finalized'] as const;
-export type Commitment = (typeof commitments)[number];
 
 /** The slot in which a node has a transaction, and its commitment. */
 export interface SignatureStatus {

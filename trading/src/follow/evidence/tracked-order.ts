@@ -1,7 +1,8 @@
 import { countVotes, type Vote } from '@sluice/shared/solana/quorum/votes.ts';
 import type { Evidence, OrderError } from '@sluice/gateway/store/order-model/life.ts';
 import type { OrderFill, OrderTerms, OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
-import { commitments, type Commitment, type SignatureStatus } from './signature-status.ts';
+import { commitments, type Commitment } from '@sluice/shared/wire/events.ts';
+import type { SignatureStatus } from './signature-status.ts';
 
 /** An order expires if at least this many nodes report it. A single node must report it this many times. */
 const leastExpired = 2;
@@ -64,7 +65,7 @@ export interface Landing {
 }
 
 /** What is known about an order, and what to do with its message. */
-export interface Finding {
+export interface OrderFinding {
   readonly evidence: Evidence | null;
   /** `send`: send it again, because it is in no block. `rest`: do not send it. */
   readonly broadcast: 'send' | 'rest';
@@ -115,7 +116,7 @@ export function landedSlotOf(tracked: TrackedOrder, nowMs: number): number | nul
   return tracked.reading?.slot ?? agreedLanding(tracked, 'processed', nowMs)?.slot ?? null;
 }
 
-function landed(tracked: TrackedOrder, nowMs: number): Finding {
+function landed(tracked: TrackedOrder, nowMs: number): OrderFinding {
   // A single lying node must not stop the sending, so the nodes have to agree.
   const broadcast = agreedLanding(tracked, 'processed', nowMs) === null ? 'send' : 'rest';
   const processed: Evidence = { kind: 'landed', commitment: 'processed', error: null, fill: null };
@@ -147,7 +148,7 @@ function isExpired(tracked: TrackedOrder, nowMs: number): boolean {
 }
 
 /** What the reports of the nodes say about an order's message. Uses no I/O and no clock. */
-export function findEvidence(tracked: TrackedOrder, nowMs: number): Finding {
+export function findEvidence(tracked: TrackedOrder, nowMs: number): OrderFinding {
   const fresh = tracked.views.filter((view) => isFresh(view, nowMs));
   const expired = isExpired(tracked, nowMs);
   // A status that contradicts the finalized chains of a majority is false.

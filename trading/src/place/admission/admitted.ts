@@ -3,7 +3,7 @@ import type { NewOrder, SignedMessage } from '@sluice/gateway/store/order-model/
 import type { Owner } from '@sluice/gateway/store/order-model/owner.ts';
 import type { PreparedTrade } from '../../prepare/prepare.ts';
 import type { TradeRequest } from '../../prepare/request.ts';
-import { termsOf, tradedQuote } from '../trade-answer.ts';
+import { orderTerms, tradedQuote } from '../trade-answer.ts';
 
 /** A request that passed the checks that need no quote. */
 export interface Admitted {
@@ -36,7 +36,7 @@ export function newOrderOf(
     keyId: owner.keyId,
     accountId: owner.accountId,
     genesisHash,
-    terms: termsOf(request, prepared),
+    terms: orderTerms(request, prepared),
     quoteJson: JSON.stringify(tradedQuote(request, prepared)),
     signature: message?.signature ?? null,
     signedBytes: message?.signedBytes ?? null,

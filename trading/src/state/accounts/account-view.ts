@@ -5,7 +5,7 @@ import { isSameAccount } from '@sluice/gateway/reads/chain/voted-accounts.ts';
 const maxRecent = 8;
 
 /** A state of an account. All endpoints that report the same bytes share one object. */
-export interface AccountState {
+export interface ReportedState {
   readonly account: ChainAccount | null;
   /** A different number for each state. */
   readonly number: number;
@@ -15,13 +15,13 @@ export interface AccountState {
   isConfirmed: boolean;
 }
 
-/** Value of `AccountState.readers` if a majority of the endpoints returned the state. */
+/** Value of `ReportedState.readers` if a majority of the endpoints returned the state. */
 export const votedReaders = -1;
 
 /** A state that is valid from `slot` until the next state. */
 interface TimedState {
   readonly slot: number;
-  readonly state: AccountState;
+  readonly state: ReportedState;
   /** It came by PubSub notification, and not by a read. */
   readonly isNotified: boolean;
 }
@@ -29,9 +29,9 @@ interface TimedState {
 /** What an endpoint reported about a range of slots. */
 export interface ReportedStates {
   /** The account at the end of the range. Null if it is no longer remembered. */
-  readonly end: AccountState | null;
+  readonly end: ReportedState | null;
   /** The account before the range, and all states reported in it. */
-  readonly states: readonly AccountState[];
+  readonly states: readonly ReportedState[];
   /** A state was reported in the range, so a read may show a moment between two states. */
   readonly hasChanged: boolean;
 }
@@ -39,7 +39,7 @@ export interface ReportedStates {
 /** What one endpoint's PubSub reports about one account. */
 export class AccountView {
   /** Null if nothing is known. */
-  state: AccountState | null = null;
+  state: ReportedState | null = null;
   /** Slot of the state; -1 if none is known. */
   slot = -1;
   /** The state came by PubSub notification, and not by a read. */
@@ -58,7 +58,7 @@ export class AccountView {
   }
 
   /** Adds a notification. `completeFrom`: the slot from which the endpoint reports all changes; null if unknown. */
-  update(slot: number, state: AccountState, completeFrom: number | null): void {
+  update(slot: number, state: ReportedState, completeFrom: number | null): void {
     this.#push({ slot, state, isNotified: true });
     if (completeFrom !== null && slot >= completeFrom) this.#completeFrom ??= slot;
   }
@@ -67,7 +67,7 @@ export class AccountView {
    * Sets the state from a read. The endpoint must report all later changes. A read that returns the known state changes nothing: with its slot, the
    * view would not count before the endpoint has passed that slot, and frequent reads would keep it from ever counting.
    */
-  startFrom(slot: number, state: AccountState): void {
+  startFrom(slot: number, state: ReportedState): void {
     if (this.#completeFrom !== null && this.state === state) return;
     this.#completeFrom = slot;
     this.#push({ slot, state, isNotified: false });
@@ -89,7 +89,7 @@ export class AccountView {
    * The last slot for which this view confirms a state that it reported in `slot`. Null if it did not report that state. Its newest state is
    * confirmed only for its own slot, because a later change may be missing.
    */
-  confirmsUntil(slot: number, state: AccountState): number | null {
+  confirmsUntil(slot: number, state: ReportedState): number | null {
     const at = this.#recent.findLastIndex((one) => one.isNotified && one.slot === slot && one.state === state);
     if (at === -1) return null;
     const next = this.#recent[at + 1];
@@ -97,7 +97,7 @@ export class AccountView {
   }
 
   /** Whether the endpoint reported this state in this slot, even if another state of the slot followed. */
-  wasNotified(slot: number, state: AccountState): boolean {
+  wasNotified(slot: number, state: ReportedState): boolean {
     return this.#recent.some((one) => one.isNotified && one.slot === slot && one.state === state);
   }
 
@@ -111,7 +111,7 @@ export class AccountView {
   }
 
   /** The remembered state that equals this account; null if there is none. */
-  find(account: ChainAccount | null): AccountState | null {
+  find(account: ChainAccount | null): ReportedState | null {
     if (this.state !== null && isSameAccount(this.state.account, account)) return this.state;
     return this.#recent.find(({ state }) => isSameAccount(state.account, account))?.state ?? null;
   }

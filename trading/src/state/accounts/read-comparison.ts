@@ -1,6 +1,6 @@
 import type { Clock } from '@sluice/shared/clock/clock.ts';
 import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
-import type { AccountState } from './account-view.ts';
+import type { ReportedState } from './account-view.ts';
 import type { LinkTrust } from './link-trust.ts';
 import type { Link } from './link.ts';
 import type { Truth, Watched } from './watched.ts';
@@ -91,8 +91,8 @@ export class ReadComparison {
   }
 
   /** The account at the end of a slot, as a majority of the endpoints reports it. Null if there is no majority; `unknown` while there may still be one. */
-  #majorityAt({ views }: Watched, slot: number, nowMs: number): AccountState | null | 'unknown' {
-    const ends: AccountState[] = [];
+  #majorityAt({ views }: Watched, slot: number, nowMs: number): ReportedState | null | 'unknown' {
+    const ends: ReportedState[] = [];
     let isOpen = false;
     for (const link of this.#links) {
       const view = views[link.index]!;

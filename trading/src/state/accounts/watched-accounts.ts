@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import { maxFollowedBytes } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { AccountsRead, ChainAccount } from '@sluice/gateway/reads/chain/account-reader.ts';
 import { isSameAccount } from '@sluice/gateway/reads/chain/voted-accounts.ts';
-import { AccountView, contradict, votedReaders, type AccountState } from './account-view.ts';
+import { AccountView, contradict, votedReaders, type ReportedState } from './account-view.ts';
 import type { ChainView } from '../chain/chain-view.ts';
 import { LinkTrust } from './link-trust.ts';
 import { Link, type AccountUpdates, type LinkOptions } from './link.ts';
@@ -37,7 +37,7 @@ export interface Current {
   /** By the steady clock; the states are no older. */
   readonly asOfMs: number;
   /** In the order of the addresses. */
-  readonly states: readonly AccountState[];
+  readonly states: readonly ReportedState[];
   /** Bit mask of endpoints that alone report a part of it. 0 if two report all of it, or only one is configured. */
   readonly soleSources: number;
 }
@@ -266,7 +266,7 @@ export class WatchedAccounts {
 
   /** Null if the link does not report all of them completely, or if an unconfirmed state of one is contradicted. */
   #candidateOf(link: Link, addresses: readonly string[], usable: readonly Link[]): Candidate | null {
-    const states: AccountState[] = [];
+    const states: ReportedState[] = [];
     let [soleSources, newest, agreedSlot] = [0, 0, Infinity];
     for (const address of addresses) {
       const watched = this.#watched.get(address);
@@ -331,7 +331,7 @@ export class WatchedAccounts {
 
   /** Whether usable endpoints have different states of the account. */
   #isDiffering({ views }: Watched, nowMs: number): boolean {
-    let known: AccountState | null = null;
+    let known: ReportedState | null = null;
     for (const link of this.links) {
       const { state, isComplete } = views[link.index]!;
       if (!isComplete || state === null || !this.#isUsable(link, nowMs)) continue;
@@ -342,7 +342,7 @@ export class WatchedAccounts {
   }
 
   /** The known state that equals this account: one that an endpoint reported or that was read. Otherwise a new state. */
-  #stateOf({ views, truth }: Watched, account: ChainAccount | null): AccountState {
+  #stateOf({ views, truth }: Watched, account: ChainAccount | null): ReportedState {
     if (truth !== null && isSameAccount(truth.state.account, account)) return truth.state;
     for (const view of views) {
       const known = view.find(account);
@@ -376,7 +376,7 @@ interface Sources {
 
 interface Candidate {
   readonly link: Link;
-  readonly states: readonly AccountState[];
+  readonly states: readonly ReportedState[];
   readonly soleSources: number;
   /** Slot of its newest state. */
   readonly newest: number;

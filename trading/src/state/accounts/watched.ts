@@ -1,4 +1,4 @@
-import type { AccountState, AccountView } from './account-view.ts';
+import type { ReportedState, AccountView } from './account-view.ts';
 import type { Link } from './link.ts';
 
 /** An account that is followed on every endpoint. */
@@ -17,7 +17,7 @@ export interface Watched {
 
 /** What a majority of the endpoints returned for a read of an account. */
 export interface Truth {
-  readonly state: AccountState;
+  readonly state: ReportedState;
   /** The account had this state in one of the slots up to `lastSlot`; endpoints may report a wrong slot with an answer. */
   readonly slot: number;
   readonly lastSlot: number;

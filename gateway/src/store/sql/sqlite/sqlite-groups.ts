@@ -2,7 +2,7 @@ import { StoreUnavailableError } from '../../store-unavailable.ts';
 import { whileBusy } from './sqlite-busy.ts';
 
 /** Runs calls on the one connection, one after the other. */
-export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Maximum number of transactions in one group. It bounds how long a transaction waits for others. */
 const maxGroup = 64;
@@ -31,7 +31,7 @@ interface Member {
  * Commits transactions that wait at the same time as one group, at about the cost of one. A transaction that throws is rolled back
  * alone. None is answered before the group is durable. The next group begins while `durable` still writes this one to the disk.
  */
-export function createGroups(db: Connection, inTurn: Turns, durable: () => Promise<void>): Groups {
+export function createGroups(db: Connection, inTurn: InTurn, durable: () => Promise<void>): Groups {
   let open: Member[] | null = null;
   const join = (member: Member): void => {
     if (open !== null && open.length < maxGroup) {

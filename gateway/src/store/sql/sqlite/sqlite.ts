@@ -6,7 +6,7 @@ import { StoreUnavailableError } from '../../store-unavailable.ts';
 import type { Database, Dialect, Sql, SqlRow, SqlValue } from '../database.ts';
 import { isBusy, whileBusy } from './sqlite-busy.ts';
 import { DamagedStoreError, quickFault } from './integrity.ts';
-import { createGroups, type Groups, type Turns } from './sqlite-groups.ts';
+import { createGroups, type Groups, type InTurn } from './sqlite-groups.ts';
 import { startUpkeep, type UpkeepParts } from './sqlite-upkeep.ts';
 import { pairFault, storedStamp, storeStamp } from './wal-pair.ts';
 import { createWalSync } from './wal-sync.ts';
@@ -133,7 +133,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   };
 }
 
-function upkeepOf(db: SqliteConnection, inTurn: Turns, inGroup: Groups): Pick<UpkeepParts, 'restamp' | 'copy' | 'empty'> {
+function upkeepOf(db: SqliteConnection, inTurn: InTurn, inGroup: Groups): Pick<UpkeepParts, 'restamp' | 'copy' | 'empty'> {
   return {
     restamp: (next) =>
       inGroup(async () => {
@@ -211,7 +211,7 @@ function orUnavailable<T>(work: () => T): T {
 }
 
 /** Runs calls one after the other, in the order in which they were made. */
-function createTurns(): Turns {
+function createTurns(): InTurn {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   return (work) => {

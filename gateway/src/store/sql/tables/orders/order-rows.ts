@@ -1,5 +1,5 @@
 import { venueNames } from '@sluice/shared/wire/events.ts';
-import { endStates, orderKinds, orderStates, type OrderFill, type OrderTerms, type StoredOrder } from '../../../order-model/order.ts';
+import { endStates, orderKinds, storedStates, type OrderFill, type OrderTerms, type StoredOrder } from '../../../order-model/order.ts';
 import type { SpendReservation, StoredOrderEvent } from '../../../interfaces/order-table.ts';
 import { blob, integer, integerOrNull, text, textOrNull, type SqlRow, type SqlValue } from '../../database.ts';
 import { dayOf } from './order-spend.ts';
@@ -44,7 +44,7 @@ export function orderValues(
 export function readOrder(row: SqlRow): StoredOrder {
   const id = text(row['id']);
   const kind = orderKinds.find((name) => name === row['kind']);
-  const state = orderStates.find((name) => name === row['state']);
+  const state = storedStates.find((name) => name === row['state']);
   if (kind === undefined || state === undefined)
     throw new Error(`order ${id} is stored with a kind or state that this version does not know`);
   const errorCode = textOrNull(row['error_code']);
@@ -72,7 +72,7 @@ export function readOrder(row: SqlRow): StoredOrder {
 }
 
 export function readOrderEvent(row: SqlRow): StoredOrderEvent {
-  const state = orderStates.find((name) => name === row['state']);
+  const state = storedStates.find((name) => name === row['state']);
   if (state === undefined) throw new Error('an event of an order is stored with a state that this version does not know');
   return {
     version: integer(row['version']),
