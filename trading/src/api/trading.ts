@@ -36,7 +36,7 @@ import type { Refusal } from '../place/outcome.ts';
 import type { PlaceOrder } from '../place/place-order.ts';
 import { createWalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
 import { sealWallet } from './seal-wallet.ts';
-import { createTradingRole, type RoleReport } from './role/trading-role.ts';
+import { createTradingRole, type RoleReport, type TradingRole } from './role/trading-role.ts';
 import type { SendFirst } from '../place/first-send.ts';
 import { firstRound } from '../send/first-round.ts';
 import { createLanes } from '../send/lanes.ts';
@@ -179,6 +179,47 @@ function roleFault({ holder }: RoleReport): string | null {
   return holder === null ? 'No gateway is known to hold the trading role.' : null;
 }
 
+/** The desk of a gateway: open while the gateway holds the trading role, and while no other gateway is known to hold it. */
+class DeskOfRole {
+  readonly #openDesk: (takesOverAtOnce: boolean) => TradingDesk;
+  readonly #closing = new Set<Promise<void>>();
+  #desk: TradingDesk | null = null;
+  /** Set: the desk closes at the next look, and none is opened any more. */
+  isEnding = false;
+
+  constructor(open: (takesOverAtOnce: boolean) => TradingDesk) {
+    this.#openDesk = open;
+  }
+
+  get open(): TradingDesk | null {
+    return this.#desk;
+  }
+
+  /**
+   * Opens the desk when this gateway holds the role, and closes it when another gateway does. While Redis does not answer, the desk stays open
+   * and follows its orders.
+   */
+  follow({ report, held, isShared }: Pick<TradingRole, 'report' | 'held' | 'isShared'>, mode: Config['trading']): TradingDesk | null {
+    if (this.isEnding || report.holder === 'other') this.#close();
+    else if (held) this.#desk ??= this.#openDesk(isShared && mode === 'live');
+    return this.#desk;
+  }
+
+  /** Resolves when every desk is closed. */
+  async close(): Promise<void> {
+    this.#close();
+    await Promise.all(this.#closing);
+  }
+
+  #close(): void {
+    const closed = this.#desk?.close();
+    this.#desk = null;
+    if (closed === undefined) return;
+    this.#closing.add(closed);
+    void closed.finally(() => this.#closing.delete(closed));
+  }
+}
+
 function createTrading(options: TradingParts): Trading {
   const { config, rpc, custody, store, bus, seal, hub, directory, solUsd, clock, log } = options;
   const life = new AbortController();
@@ -188,22 +229,15 @@ function createTrading(options: TradingParts): Trading {
   const taking = new AbortController();
   const chain = watchChainIdentity({ nodes, log, signal: taking.signal });
   const paper = mode === 'paper' ? openPaperTrading({ store, chain, wallets: parts.wallets }) : noPaper;
-  let desk: TradingDesk | null = null;
-  let isEnding = false;
-  const closing = new Set<Promise<void>>();
-
-  const closeDesk = (): void => {
-    if (desk === null) return;
-    const closed = desk.close();
-    desk = null;
-    closing.add(closed);
-    void closed.finally(() => closing.delete(closed));
-  };
+  const desks = new DeskOfRole((takesOverAtOnce) =>
+    openDesk({ ...parts, config, rpc, store, directory, gatewayId: gatewayId.id, chain, solUsd, takesOverAtOnce, clock, log }),
+  );
+  const followRole = (): TradingDesk | null => desks.follow(role, mode);
   const run = async (endpoint: string, call: OrderCall): Promise<OrderAnswer> => {
-    const open = followRole();
-    if (open === null) return notHere;
-    await open.ready;
-    const found = open.endpoints.get(endpoint);
+    const desk = followRole();
+    if (desk === null) return notHere;
+    await desk.ready;
+    const found = desk.endpoints.get(endpoint);
     return found === undefined ? { error: 'NOT_FOUND' } : found.run(call);
   };
   const role = createTradingRole({
@@ -215,40 +249,29 @@ function createTrading(options: TradingParts): Trading {
     onChange: () => void followRole(),
     log,
   });
-  /**
-   * Opens the desk when this gateway holds the role, and closes it when another gateway does. While Redis does not answer, the desk stays open
-   * and follows its orders.
-   */
-  function followRole(): TradingDesk | null {
-    if (isEnding || role.report.holder === 'other') closeDesk();
-    else if (role.held && desk === null) {
-      const takesOverAtOnce = role.isShared && mode === 'live';
-      desk = openDesk({ ...parts, config, rpc, store, directory, gatewayId: gatewayId.id, chain, solUsd, takesOverAtOnce, clock, log });
-    }
-    return desk;
-  }
   hub.listen({
     onEntry: (entry, lazy, replayed) => {
-      if (desk !== null) for (const listener of desk.listeners) listener.onEntry(entry, lazy, replayed);
+      for (const listener of desks.open?.listeners ?? []) listener.onEntry(entry, lazy, replayed);
     },
-    onLost: (last) => desk?.listeners.forEach((listener) => listener.onLost(last)),
+    onLost: (last) => desks.open?.listeners.forEach((listener) => listener.onLost(last)),
   });
   return {
     placeOrder: async (owner, request, idempotency) => {
+      const desk = desks.open;
       if (!role.held || desk === null) return notHere;
       await desk.ready;
       return desk.placeOrder(owner, request, idempotency);
     },
     // Endpoints that cannot spend need a desk, but not the role.
     endpoints: bindSpecs((spec, call) =>
-      role.held || (desk !== null && spec.access !== 'trade') ? run(spec.id, call) : role.hand(spec, call),
+      role.held || (desks.open !== null && spec.access !== 'trade') ? run(spec.id, call) : role.hand(spec, call),
     ).concat(paper.endpoints),
     paperBalanceOf: paper.balanceOf,
     sealWallet: async (secretKey) =>
       mode === 'paper' ? { ok: false, reason: 'paper' } : sealWallet((seed) => signer.seal(seed), secretKey),
     start: async () => {
       await role.start();
-      await Promise.race([desk?.storedFollowed, pause(followStoredWithinMs, undefined, { ref: false })]);
+      await Promise.race([desks.open?.storedFollowed, pause(followStoredWithinMs, undefined, { ref: false })]);
     },
     report: () => ({
       stats,
@@ -256,18 +279,17 @@ function createTrading(options: TradingParts): Trading {
       halted: halt.halted,
       role: role.report,
       lanes: lanes.all,
-      ...(desk?.report() ?? noDesk),
+      ...(desks.open?.report() ?? noDesk),
       signer: { fault: signer.fault, ready: signer.isReady, counts: signer.counts },
     }),
-    fault: () => (mode === 'off' ? null : (signer.fault ?? roleFault(role.report) ?? desk?.fault() ?? null)),
-    slot: () => desk?.slot() ?? 0,
+    fault: () => (mode === 'off' ? null : (signer.fault ?? roleFault(role.report) ?? desks.open?.fault() ?? null)),
+    slot: () => desks.open?.slot() ?? 0,
     close: async () => {
       await role.close();
-      isEnding = true;
+      desks.isEnding = true;
       taking.abort();
       await signer.close();
-      closeDesk();
-      await Promise.all(closing);
+      await desks.close();
       await publisher.close();
       halt.close();
       life.abort();

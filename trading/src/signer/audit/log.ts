@@ -19,26 +19,6 @@ export interface SegmentSums {
   readonly policyVersion: number;
 }
 
-/** The audit log, open for appending. Throws `AuditError` or the file system's error. */
-export interface AuditLog {
-  readonly logId: string;
-  /** The number of written lines and the MAC of the last one. */
-  readonly head: LogHead;
-  /** Whether the newest segment has reached its length. */
-  readonly isFull: boolean;
-  /** Adds a line in memory, and returns its number. */
-  add(entry: NewEntry): number;
-  /** Writes the added lines to the file, so that they survive the end of this process. */
-  write(): void;
-  /** Flushes the file: the written lines survive a power failure when it returns. */
-  sync(): void;
-  /** As `sync`, without blocking: everything written before the call is on the disk when it resolves. */
-  flush(): Promise<void>;
-  /** Begins a new segment. Call `write` first. When this function returns, all lines are on the disk. */
-  beginSegment(sums: SegmentSums): void;
-  close(): void;
-}
-
 export interface AuditOptions extends LogName {
   readonly key: Uint8Array;
   readonly keystore: string;
@@ -71,7 +51,7 @@ export function openAuditLog(options: AuditOptions): OpenedAudit {
   if (cut !== null) return { file, ...cut };
   const fd = openSync(file, constants.O_WRONLY | constants.O_APPEND);
   if (chain.torn > 0) ftruncateSync(fd, chain.bytes);
-  return { ok: true, log: appender(options, { ...chain, logId, fd, segment: tail?.ok === true ? tail.segment : 0 }), torn: chain.torn };
+  return { ok: true, log: new AuditLog(options, { ...chain, logId, fd, segment: tail?.ok === true ? tail.segment : 0 }), torn: chain.torn };
 }
 
 /** Writes the first line of a log. Overwrites an incomplete first line. */
@@ -79,7 +59,7 @@ function begin(options: AuditOptions, file: string): void {
   const logId = randomBytes(12).toString('hex');
   const fd = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
   ftruncateSync(fd, 0);
-  const log = appender(options, { logId, fd, segment: 0, head: { lines: 0, mac: noMac }, bytes: 0 });
+  const log = new AuditLog(options, { logId, fd, segment: 0, head: { lines: 0, mac: noMac }, bytes: 0 });
   log.add({ event: 'begin', logId, keystore: options.keystore, atMs: options.nowMs() });
   log.write();
   log.sync();
@@ -95,89 +75,108 @@ interface End {
   readonly bytes: number;
 }
 
-function appender(options: AuditOptions, end: End): AuditLog {
-  const { key, folder, keystore } = options;
-  let { fd, segment, bytes, head: written } = end;
-  let added = end.head;
-  let pending = '';
-  let flushes = 0;
+/** The audit log, open for appending. Throws `AuditError` or the file system's error. */
+export class AuditLog {
+  readonly logId: string;
+  readonly #options: AuditOptions;
+  #fd: number;
+  #segment: number;
+  #bytes: number;
+  #written: LogHead;
+  #added: LogHead;
+  #pending = '';
+  #flushes = 0;
   /** File descriptors of full segments. They stay open while a flush is in progress. */
-  let full: number[] = [];
-  const closeFull = (): void => {
-    if (flushes > 0) return;
-    for (const one of full) closeSync(one);
-    full = [];
-  };
-  const add = (entry: NewEntry): number => {
-    const json = JSON.stringify({ n: added.lines + 1, ...entry });
-    added = { lines: added.lines + 1, mac: macOf(key, added.mac, json) };
-    pending += auditLine(added.mac, json);
-    return added.lines;
-  };
-  const write = (): void => {
-    if (pending === '') return;
+  #full: number[] = [];
+
+  constructor(options: AuditOptions, { logId, fd, segment, head, bytes }: End) {
+    this.#options = options;
+    this.logId = logId;
+    this.#fd = fd;
+    this.#segment = segment;
+    this.#bytes = bytes;
+    this.#written = head;
+    this.#added = head;
+  }
+
+  /** The number of written lines and the MAC of the last one. */
+  get head(): LogHead {
+    return this.#written;
+  }
+
+  /** Whether the newest segment has reached its length. */
+  get isFull(): boolean {
+    return this.#bytes >= this.#options.segmentBytes;
+  }
+
+  /** Adds a line in memory, and returns its number. */
+  add(entry: NewEntry): number {
+    const lines = this.#added.lines + 1;
+    const json = JSON.stringify({ n: lines, ...entry });
+    this.#added = { lines, mac: macOf(this.#options.key, this.#added.mac, json) };
+    this.#pending += auditLine(this.#added.mac, json);
+    return lines;
+  }
+
+  /** Writes the added lines to the file, so that they survive the end of this process. */
+  write(): void {
+    if (this.#pending === '') return;
     // If two processes wrote to one log, the chain would break for both.
-    if (fstatSync(fd).size !== bytes) throw new AuditError('somebody else has written to the audit log');
-    const block = Buffer.from(pending);
-    pending = '';
-    for (let at = 0; at < block.length;) at += writeSync(fd, block, at);
-    bytes += block.length;
-    written = added;
-  };
-  return {
-    logId: end.logId,
-    get head() {
-      return written;
-    },
-    get isFull() {
-      return bytes >= options.segmentBytes;
-    },
-    add,
-    write,
-    sync: () => fdatasyncSync(fd),
-    flush: () =>
-      new Promise((resolve, reject) => {
-        flushes++;
-        fdatasync(fd, (error) => {
-          flushes--;
-          closeFull();
-          if (error === null) resolve();
-          else reject(error);
-        });
-      }),
-    beginSegment: ({ sums, policyVersion }) => {
-      if (pending !== '') throw new AuditError('beginSegment was called before the added lines were written');
-      fdatasyncSync(fd);
-      const next = openSync(
-        segmentFile(options, segment + 1),
-        constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND,
-        0o600,
-      );
-      full.push(fd);
-      const before = Buffer.from(written.mac).toString('hex');
-      const lines = Math.ceil(sums.length / sumsInLine);
-      add({
-        event: 'segment',
-        logId: end.logId,
-        keystore,
-        segment: segment + 1,
-        before,
-        bytes,
-        sums: lines,
-        policyVersion,
-        atMs: options.nowMs(),
+    if (fstatSync(this.#fd).size !== this.#bytes) throw new AuditError('somebody else has written to the audit log');
+    const block = Buffer.from(this.#pending);
+    this.#pending = '';
+    for (let at = 0; at < block.length;) at += writeSync(this.#fd, block, at);
+    this.#bytes += block.length;
+    this.#written = this.#added;
+  }
+
+  /** Flushes the file: the written lines survive a power failure when it returns. */
+  sync(): void {
+    fdatasyncSync(this.#fd);
+  }
+
+  /** As `sync`, without blocking: everything written before the call is on the disk when it resolves. */
+  flush(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#flushes++;
+      fdatasync(this.#fd, (error) => {
+        this.#flushes--;
+        this.#closeFull();
+        if (error === null) resolve();
+        else reject(error);
       });
-      for (let at = 0; at < sums.length; at += sumsInLine) add({ event: 'sums', sums: sums.slice(at, at + sumsInLine) });
-      [fd, segment, bytes] = [next, segment + 1, 0];
-      write();
-      fdatasyncSync(fd);
-      syncFolder(folder);
-      closeFull();
-    },
-    close: () => {
-      for (const one of [...full, fd]) closeSync(one);
-    },
-  };
+    });
+  }
+
+  /** Begins a new segment. Call `write` first. When this function returns, all lines are on the disk. */
+  beginSegment({ sums, policyVersion }: SegmentSums): void {
+    if (this.#pending !== '') throw new AuditError('beginSegment was called before the added lines were written');
+    this.sync();
+    const { keystore, folder, nowMs } = this.#options;
+    const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND } = constants;
+    const segment = this.#segment + 1;
+    const next = openSync(segmentFile(this.#options, segment), O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600);
+    this.#full.push(this.#fd);
+    const [before, bytes] = [Buffer.from(this.#written.mac).toString('hex'), this.#bytes];
+    const lines = Math.ceil(sums.length / sumsInLine);
+    this.add({ event: 'segment', logId: this.logId, keystore, segment, before, bytes, sums: lines, policyVersion, atMs: nowMs() });
+    for (let at = 0; at < sums.length; at += sumsInLine) this.add({ event: 'sums', sums: sums.slice(at, at + sumsInLine) });
+    [this.#fd, this.#segment, this.#bytes] = [next, segment, 0];
+    this.write();
+    this.sync();
+    syncFolder(folder);
+    this.#closeFull();
+  }
+
+  close(): void {
+    for (const one of [...this.#full, this.#fd]) closeSync(one);
+  }
+
+  #closeFull(): void {
+    if (this.#flushes > 0) return;
+    for (const one of this.#full) closeSync(one);
+    this.#full = [];
+  }
 }
 
 /** Flushes a folder, so that the name of a new file survives a power failure. */
