@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGroups, type Turns } from '@sluice/gateway/store/sql/sqlite/sqlite-groups.ts';
+import { createGroups, type InTurn } from '@sluice/gateway/store/sql/sqlite/sqlite-groups.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -107,7 +107,7 @@ describe('a group of transactions', () => {
     durable = async (): Promise<void> => undefined,
   ): Promise<readonly PromiseSettledResult<string>[]> {
     let last: Promise<unknown> = Promise.resolve();
-    const inTurn: Turns = (work) => {
+    const inTurn: InTurn = (work) => {
       const turn = last.then(work);
       last = turn.catch(() => undefined);
       return turn;

@@ -10,7 +10,7 @@ import {
   VersionedTransaction,
   type TransactionInstruction,
 } from '@solana/web3.js';
-import { readOrder } from '@sluice/trading/quote/order.ts';
+import { readQuoteRequest } from '@sluice/trading/quote/order.ts';
 import { rawAmount } from '@sluice/trading/quote/amounts.ts';
 import { assembleMarket, planMarket, type MarketPlan, type TokenMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { createMessageBuilder, type MessageBuilder } from '../../../trading/src/prepare/message-builder.ts';
@@ -106,7 +106,7 @@ function ours(builder: MessageBuilder, body: QuoteBody, at: BenchCoin, user: Key
 }
 
 function messageOf(builder: MessageBuilder, body: QuoteBody, { market }: BenchCoin, user: Keypair, blockhash: string): Uint8Array {
-  const read = readOrder(body, venues);
+  const read = readQuoteRequest(body, venues);
   if (!read.ok || read.order.amount.kind !== 'ui') throw new Error('the order was not read');
   const { order } = read;
   const pool = market.pools.find((one) => !one.pool.complete)!.pool;

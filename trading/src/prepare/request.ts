@@ -32,7 +32,7 @@ export function readTradeRequest(side: 'buy' | 'sell', body: BuyBody | SellBody,
   const { amount, ...quoted } = body;
   const { publicKey, priorityFee, pool } = body;
   // `sellAll` takes precedence over an amount.
-  const hasAmount = amount !== undefined && !('sellAll' in quoted && quoted.sellAll === true);
+  const hasAmount = amount !== undefined && !('sellAll' in quoted && quoted.sellAll);
   const read = readQuoteRequest({ ...quoted, side, ...(hasAmount && { amount }) }, venues);
   const fields: Record<string, string> = !read.ok && read.error === 'INVALID_REQUEST' ? { ...read.fields } : {};
   if (venues.some(({ name, quoting, signing }) => name === pool && quoting !== null && signing === null)) {
