@@ -5,16 +5,12 @@ import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings/
 import { generateProtocolTables } from '@sluice/shared/wire/docs.ts';
 import { generateEndpointTable } from '@sluice/shared/wire/openapi/endpoint-table.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
-import { fieldReaders, searchedEvents, searchedFields, writtenEvents } from './generate/codec/plan.ts';
-import { generateReaders } from './generate/codec/readers.ts';
-import { generateSearches } from './generate/codec/searches.ts';
-import { generateWriters } from './generate/codec/writers.ts';
 import { generatePythonTypes } from './generate/client/python.ts';
 import { generateTypeScriptTypes } from './generate/client/typescript.ts';
 import { fillBlocks } from './generate/fill-document-blocks.ts';
 import { printError } from './command-line/terminal.ts';
 
-/** Writes all generated parts: the codec, `.env.example` and blocks of documents. With `--check` it only exits with 1 if one is stale. */
+/** Writes all generated parts: the types of the clients, `.env.example` and blocks of documents. With `--check` it only exits with 1 if one is stale. */
 const root = process.cwd();
 
 interface Generated {
@@ -37,9 +33,6 @@ const generated: readonly Generated[] = [
   },
   { file: 'client/src/wire.ts', render: () => generateTypeScriptTypes() },
   { file: 'clients/python/src/sluice_client/wire.py', render: () => generatePythonTypes() },
-  { file: 'shared/src/codec/event-writers.ts', render: () => generateWriters(writtenEvents) },
-  { file: 'shared/src/codec/event-readers.ts', render: () => generateReaders(writtenEvents, fieldReaders) },
-  { file: 'shared/src/codec/event-searches.ts', render: () => generateSearches(searchedEvents, writtenEvents, searchedFields) },
 ];
 
 function envExample(): string {

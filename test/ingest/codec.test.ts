@@ -12,7 +12,7 @@ import { addressOf } from './pump-frames.ts';
 const trade = ofSchema(TradeEvent) as fc.Arbitrary<TradeEvent>;
 const price = ofSchema(PriceEvent) as fc.Arbitrary<PriceEvent>;
 
-/** `packValue` and `JSON.stringify` write any value. The generated writers must write the same bytes. */
+/** `packValue` and `JSON.stringify` write any value. The compiled writers must write the same bytes. */
 function expectSameBytes(event: StreamEvent): void {
   const { json, msgpack } = encodeEvent(event);
   expect(Buffer.from(json).toString()).toBe(JSON.stringify(event));

@@ -1,5 +1,5 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import { readMarketPriceFields, readMarketTradeFields } from '@sluice/shared/codec/event-readers.ts';
+import { MsgpackFields } from '@sluice/shared/codec/msgpack-fields.ts';
 import { poolPriceOf, rawDepth } from '@sluice/shared/market/depth.ts';
 import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
@@ -87,41 +87,71 @@ function readMainPool(entry: Pick<LogEntry, 'topics' | 'json'>): PoolRead | null
   return { kind: 'pool', mint, trade: { kind: 'pool', ...noTrade, ...read, completesCurve }, json: entry.json };
 }
 
+// One event is read at a time.
+const fields = new MsgpackFields();
+
 /** A price tick from its MessagePack. Null if `encodeEvent` did not write these bytes. */
 function readPrice(msgpack: Uint8Array, json: Uint8Array): PriceTick | null {
-  const fields = readMarketPriceFields(msgpack);
-  if (fields === null) return null;
-  const { mint, id, slot, poolAddress } = fields;
-  return { kind: 'price', mint, id, slot, poolAddress, json };
+  fields.begin(msgpack);
+  const id = fields.text('id');
+  const mint = fields.text('mint');
+  const poolAddress = fields.text('poolAddress');
+  const slot = fields.number('slot');
+  return fields.failed ? null : { kind: 'price', mint, id, slot, poolAddress, json };
 }
 
 /** A trade from its MessagePack. Null if `encodeEvent` did not write these bytes. */
 function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeRead | null {
-  const fields = readMarketTradeFields(msgpack);
-  if (fields === null) return null;
-  const { mint, quoteMint, blockTime, tsReceived, priceQuote, priceSol } = fields;
+  fields.begin(msgpack);
+  const id = fields.text('id');
+  const mint = fields.text('mint');
+  const quoteMint = fields.text('quoteMint');
+  const pool = fields.text('pool') as TradeEvent['pool'];
+  const poolAddress = fields.text('poolAddress');
+  const slot = fields.number('slot');
+  const blockTime = fields.nullableNumber('blockTime');
+  const commitment = fields.text('commitment') as TradeEvent['commitment'];
+  fields.enter('ts');
+  const receivedUs = fields.number('received');
+  fields.skip('published');
+  const late = fields.flag('late');
+  const simulated = fields.flag('simulated');
+  const isBuy = fields.text('side') === 'buy';
+  const base = fields.number('tokenAmount');
+  const quote = fields.number('quoteUiAmount');
+  const priceQuote = fields.nullableNumber('priceQuote');
+  const priceSol = fields.nullableNumber('priceSol');
+  const priceUsd = fields.nullableNumber('priceUsd');
+  const priceBefore = fields.nullableNumber('priceQuoteBefore');
+  const hasReserves = fields.enterOrNull('reserves');
+  const virtualQuote = hasReserves ? fields.text('virtualQuote') : null;
+  const realQuote = hasReserves ? fields.text('realQuote') : null;
+  const depth = fields.optionalText('depth');
+  fields.skipOptional('traderBalance');
+  const completesCurve = fields.flag('curveCompleted');
+  if (fields.failed) return null;
   // One literal: an object that is assembled from parts costs ten times as much.
   const trade: MarketTrade = {
     kind: 'trade',
-    id: fields.id,
+    id,
     quoteMint,
-    pool: fields.pool,
-    poolAddress: fields.poolAddress,
-    slot: fields.slot,
-    commitment: fields.commitment,
-    atS: secondsOf(blockTime, tsReceived),
-    receivedUs: tsReceived,
-    late: fields.late,
-    simulated: fields.simulated,
+    pool,
+    poolAddress,
+    slot,
+    commitment,
+    atS: secondsOf(blockTime, receivedUs),
+    receivedUs,
+    late,
+    simulated,
     priceQuote,
-    priceUsd: fields.priceUsd,
-    priceBefore: fields.priceQuoteBefore,
-    depthSol: rawInSol(rawDepth(fields.reservesVirtualQuote, fields.reservesRealQuote, fields.depth), quoteMint, priceQuote, priceSol),
-    isBuy: fields.side === 'buy',
-    base: fields.tokenAmount,
-    quote: fields.quoteUiAmount,
-    sizeSol: quoteInSol(fields.quoteUiAmount, quoteMint, priceQuote, priceSol),
-    completesCurve: fields.curveCompleted,
+    priceUsd,
+    priceBefore,
+    depthSol: rawInSol(rawDepth(virtualQuote, realQuote, depth), quoteMint, priceQuote, priceSol),
+    isBuy,
+    base,
+    quote,
+    sizeSol: quoteInSol(quote, quoteMint, priceQuote, priceSol),
+    completesCurve,
   };
   return { kind: 'trade', mint, trade, json };
 }

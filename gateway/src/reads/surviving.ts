@@ -1,4 +1,4 @@
-import { idIn } from '@sluice/shared/codec/event-searches.ts';
+import { idIn } from '@sluice/shared/codec/json-search.ts';
 import type { History, StoredEvent } from '../stream/history/history.ts';
 
 const retractHead = Buffer.from('{"type":"retract"');

@@ -1,4 +1,4 @@
-import { commitmentIn, idIn, slotIn, typeIn } from '@sluice/shared/codec/event-searches.ts';
+import { commitmentIn, idIn, slotIn, typeIn } from '@sluice/shared/codec/json-search.ts';
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';

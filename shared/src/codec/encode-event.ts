@@ -1,15 +1,19 @@
-import type { StreamEvent } from '../wire/events.ts';
+import { PriceEvent, TradeEvent, type StreamEvent } from '../wire/events.ts';
+import { compileWriters } from './compile-writers.ts';
 import { bytesOf, type EncodedEvent } from './encoded-event.ts';
-import { encodePriceEvent, encodeTradeEvent } from './event-writers.ts';
 import { packValue } from './msgpack.ts';
 
-/**
- * Encodes an event once for all its readers. Trades and prices, the most frequent events, have generated writers. The event must
- * match its schema, and its numbers must be finite.
- */
+/** The most frequent events have writers of their own. */
+const writers = compileWriters({ trade: TradeEvent, price: PriceEvent }, [
+  ['mint', 'simulated'],
+  ['priceQuote', 'marketCapUsd'],
+  ['reserves', 'depth'],
+]);
+
+/** Encodes an event once for all its readers. The event must match its schema, and its numbers must be finite. */
 export function encodeEvent(event: StreamEvent): EncodedEvent {
-  if (event.type === 'trade') return encodeTradeEvent(event);
-  if (event.type === 'price') return encodePriceEvent(event);
+  if (event.type === 'trade') return writers.trade(event);
+  if (event.type === 'price') return writers.price(event);
   return { json: Buffer.from(JSON.stringify(event)), msgpack: bytesOf(packValue(event)) };
 }
 

@@ -7,8 +7,8 @@ const map16 = 0xde;
 const maxDepth = 4;
 
 /**
- * Reads the fields of a MessagePack map in the order in which they were written. Each field is read by its name, or skipped. If the next
- * field has another name, or the bytes are not those of the generated writers, `failed` becomes true, and all values are invalid.
+ * Reads fields of a MessagePack map, in the order in which they were written. The fields before a requested one are skipped. If a requested field
+ * does not follow, or has another type than requested, `failed` becomes true, and all values are invalid.
  */
 export class MsgpackFields {
   failed = true;
@@ -23,7 +23,7 @@ export class MsgpackFields {
   }
 
   text(name: string): string {
-    this.#key(name);
+    this.#seek(name);
     const length = this.#textLength();
     const from = this.#at;
     this.#at = from + length;
@@ -38,7 +38,7 @@ export class MsgpackFields {
   }
 
   nullableNumber(name: string): number | null {
-    this.#key(name);
+    this.#seek(name);
     const bytes = this.#bytes;
     const head = bytes[this.#at++] ?? 0xc1;
     if (head < 0x80) return head;
@@ -57,7 +57,7 @@ export class MsgpackFields {
   /** Whether the next field has this name. Its value is then always true. */
   flag(name: string): boolean {
     if (!this.#isNext(name)) return false;
-    this.#key(name);
+    this.#at += 1 + name.length;
     if (this.#bytes[this.#at++] !== yes) this.failed = true;
     return true;
   }
@@ -69,13 +69,13 @@ export class MsgpackFields {
 
   /** Begins to read the fields of a map inside this one. */
   enter(name: string): void {
-    this.#key(name);
+    this.#seek(name);
     this.#enterMap();
   }
 
   /** The same for a map that may be null: false if it is. */
   enterOrNull(name: string): boolean {
-    this.#key(name);
+    this.#seek(name);
     if (this.#bytes[this.#at] === nil) {
       this.#at++;
       return false;
@@ -85,7 +85,7 @@ export class MsgpackFields {
   }
 
   skip(name: string): void {
-    this.#key(name);
+    this.#seek(name);
     this.#skipValue(0);
   }
 
@@ -102,15 +102,10 @@ export class MsgpackFields {
     return true;
   }
 
-  /** Compares length, first and last character only: the order of the fields is known. */
-  #key(name: string): void {
-    const at = this.#at;
-    const { length } = name;
-    const bytes = this.#bytes;
-    this.#at = at + 1 + length;
-    if (bytes[at] !== (0xa0 | length) || bytes[at + 1] !== name.charCodeAt(0) || bytes[at + length] !== name.charCodeAt(length - 1)) {
-      this.failed = true;
-    }
+  /** Goes to the value of a field. */
+  #seek(name: string): void {
+    while (!this.#isNext(name) && !this.failed) this.#skipField(0);
+    this.#at += 1 + name.length;
   }
 
   #enterMap(): void {
@@ -150,13 +145,16 @@ export class MsgpackFields {
   #skipItems(items: number, isMap: boolean, depth: number): void {
     if (depth === maxDepth) this.failed = true;
     for (let left = items; left > 0 && !this.failed; left--) {
-      if (isMap) {
-        const length = this.#textLength();
-        this.#at += length;
-      }
-      this.#skipValue(depth + 1);
+      if (isMap) this.#skipField(depth + 1);
+      else this.#skipValue(depth + 1);
       if (this.#at > this.#bytes.length) this.failed = true;
     }
+  }
+
+  #skipField(depth: number): void {
+    const length = this.#textLength();
+    this.#at += length;
+    this.#skipValue(depth);
   }
 
   #u16(): number {

@@ -71,12 +71,11 @@ export function mapHead(fields: number): string {
   return fields < 16 ? byte(0x80 | fields) : fields < 0x10000 ? `\xde${u16(fields)}` : `\xdf${u32(fields)}`;
 }
 
-/** @public For generated writers of lists. */
 export function arrayHead(items: number): string {
   return items < 16 ? byte(0x90 | items) : items < 0x10000 ? `\xdc${u16(items)}` : `\xdd${u32(items)}`;
 }
 
-/** @public The UTF-8 bytes of a text, each as a character. */
+/** The UTF-8 bytes of a text, each as a character. */
 export function utf8(text: string): string {
   return isAscii(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
 }

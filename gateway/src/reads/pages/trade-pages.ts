@@ -1,4 +1,4 @@
-import { tsPublishedIn } from '@sluice/shared/codec/event-searches.ts';
+import { tsPublishedIn } from '@sluice/shared/codec/json-search.ts';
 import { marketLimits, type MarketReader } from '@sluice/shared/market/market.ts';
 import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { History } from '../../stream/history/history.ts';

@@ -1,5 +1,5 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import { tsPublishedIn } from '@sluice/shared/codec/event-searches.ts';
+import { tsPublishedIn } from '@sluice/shared/codec/json-search.ts';
 import type { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 
