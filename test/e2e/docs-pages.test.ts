@@ -74,9 +74,14 @@ describe('two pages of the documentation', { timeout: testTimeoutMs }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('an endpoint: samples as tabs', async () => {
+  it('an endpoint: samples in three languages, of which the chosen one is open everywhere', async () => {
     await page.goto(`http://${server.host}/docs/http-portfolio`);
-    await page.locator('#portfolio').getByRole('tab', { name: 'curl' }).waitFor();
+    const open = page.locator('.samples details[open] summary');
+    await open.filter({ hasText: 'curl' }).first().waitFor();
+    await page.locator('#portfolio .samples').getByText('Python', { exact: true }).click();
+    await page.locator('.samples details:not([open]) summary').filter({ hasText: 'curl' }).first().waitFor();
+    const samples = await page.locator('.samples').count();
+    await expect.poll(() => open.allTextContents()).toEqual(Array.from({ length: samples }, () => 'Python'));
     expect(await look(page, 'docs-endpoint')).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });
@@ -165,7 +170,7 @@ describe.runIf(isFullFuzz)('every page of the documentation', { timeout: testTim
         const id = (await place.getAttribute('data-try')) ?? '';
         await place.getByText('Try it').click();
         const isReal = place.getByRole('checkbox', { name: 'Send a real order' });
-        await place.locator('form').waitFor();
+        await place.locator('button[type=submit]').waitFor();
         if ((await isReal.count()) > 0) await isReal.check();
         await place.locator('button[type=submit]').click();
         const title = (await place.locator('.answer h4').textContent()) ?? '';

@@ -6,6 +6,7 @@ import { localUrl } from './local-url.ts';
 import { sampleRequest } from './sample-request.ts';
 import { samplesOf } from './samples/samples.ts';
 import { idOf, type ShownEndpoint } from './shown-endpoint.ts';
+import { tryForm } from './try-form.ts';
 
 export interface ErrorRow {
   readonly code: string;
@@ -47,8 +48,7 @@ export function endpointSection({ method, paths, operation }: ShownEndpoint, err
     </dl>
     ${parameterTable(operation)}${bodyOf(operation)}
     <h3>Example</h3>
-    ${sampleList({ method, paths, operation })}
-    <div data-try="${idOf(operation)}"></div>
+    ${sampleList({ method, paths, operation })} ${tryForm({ method, paths, operation })}
     <h3>Answer</h3>
     <p>200, <code>${type}</code>${type === 'application/json' ? html`: ${typeOf(schema)}` : nothing}</p>
     ${fieldTable(schema)}${exampleOf(answer[type]!)}
@@ -57,13 +57,15 @@ export function endpointSection({ method, paths, operation }: ShownEndpoint, err
   </section>`;
 }
 
-/** The request in each language. The page's script makes tabs of it. */
+/** The request in each language. One is open at a time. */
 function sampleList(endpoint: ShownEndpoint): Html {
   return html`<div class="samples">
     ${samplesOf(sampleRequest(endpoint, localUrl)).map(
-      ({ title, language, text }) =>
-        html`<h4>${title}</h4>
-          ${codeBlock(language, text)}`,
+      ({ title, language, text }, index) =>
+        html`<details name="samples-${idOf(endpoint.operation)}" ${index === 0 ? html` open` : nothing}>
+          <summary>${title}</summary>
+          ${codeBlock(language, text)}
+        </details>`,
     )}
   </div>`;
 }

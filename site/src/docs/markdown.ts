@@ -27,6 +27,8 @@ export function markdownOf({ html }: Html): string {
       const [head = [], ...rows] = [...body.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row = '']) => cellsOf(row));
       return hold(`\n\n${[head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')}\n\n`);
     })
+    .replaceAll(/<details class="try".*?<\/details>|<div data-console.*?<\/div>/g, '')
+    .replaceAll(/<summary>(.*?)<\/summary>/g, '\n\n#### $1\n\n')
     .replaceAll(/<h(\d)[^>]*>(.*?)<\/h\d>/g, (_, level: string, title: string) => `\n\n${'#'.repeat(Number(level))} ${title.trim()}\n\n`)
     .replaceAll(/<dt>(.*?)<\/dt>/g, '\n- $1: ')
     .replaceAll(/<li[^>]*>/g, '\n- ')

@@ -2,6 +2,7 @@ import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
 import { at, words } from './json-at.ts';
 import type { SampleRequest } from './samples/request.ts';
 import { idOf, type ShownEndpoint } from './shown-endpoint.ts';
+import { spendsOf } from './try-form.ts';
 
 /** The request of the endpoint's samples: its example, and only the parameters that are required. What spends is a dry run where there is one. */
 export function sampleRequest({ method, paths, operation }: ShownEndpoint, origin: string): SampleRequest {
@@ -14,7 +15,7 @@ export function sampleRequest({ method, paths, operation }: ShownEndpoint, origi
   );
   const search = new URLSearchParams(inQuery.map(({ name, example }): [string, string] => [words(name), words(example)])).toString();
   const content = at(operation, 'requestBody', 'content', 'application/json') as JsonObject | undefined;
-  const isDryRun = operation['x-sluice-access'] === 'trade' && at(content, 'schema', 'properties', 'dryRun') !== undefined;
+  const isDryRun = spendsOf(operation) === 'dryRun';
   const [type = ''] = Object.keys(at(operation, 'responses', '200', 'content') as JsonObject);
   return {
     id: idOf(operation),

@@ -20,7 +20,7 @@ export function streamSection(asyncApi: JsonObject): Html {
     ${prose(words(at(asyncApi, 'info', 'description')))}
     <h2 id="stream-connect">Connecting</h2>
     ${credentials(asyncApi)}${fieldTable(at(asyncApi, 'channels', 'stream', 'bindings', 'ws', 'query') as JsonObject)}
-    <div data-console></div>
+    <div data-console="${JSON.stringify(commandExamples(asyncApi, commands))}"></div>
     <h2 id="stream-commands">Commands</h2>
     ${commands.map((one) => operationSection(asyncApi, one))}
     <h2 id="stream-frames">What the gateway sends</h2>
@@ -41,6 +41,17 @@ function operationsOf(asyncApi: JsonObject): Operation[] {
     messages: names(operation['messages']),
     replies: names(at(operation, 'reply', 'messages')),
   }));
+}
+
+/** Commands for the live console. It sends `auth` itself. */
+function commandExamples(asyncApi: JsonObject, commands: readonly Operation[]): JsonObject[] {
+  return commands
+    .flatMap(({ messages }) => messages.filter((message) => message !== 'auth'))
+    .map((message) => {
+      const { title, examples } = at(asyncApi, 'components', 'messages', message) as JsonObject;
+      const [example] = examples as readonly JsonObject[];
+      return { title: title === 'method' ? 'PumpPortal' : title!, text: JSON.stringify(example!['payload']) };
+    });
 }
 
 function operationSection(asyncApi: JsonObject, { name, summary, messages, replies }: Operation): Html {

@@ -31,7 +31,7 @@ export function AnswerView({ answer: { status, ms, headers, body } }: { readonly
   return (
     <div class="answer">
       <h4>
-        <span class={status.startsWith('2') ? 'good' : 'bad'}>{status}</span> <small>after {ms} ms</small>
+        <span class={status.startsWith('2') ? 'buy' : 'sell'}>{status}</span> <small>after {ms} ms</small>
       </h4>
       <details>
         <summary>Headers</summary>

@@ -1,33 +1,39 @@
 import { useEffect, useState } from 'preact/hooks';
 import { faultText } from '../state/server.ts';
 import { clockTime } from '../format/text.ts';
-import { useLoaded } from '../parts/hooks.ts';
 import { Fault } from '../parts/parts.tsx';
 import { useStore } from '../state/store.ts';
-import { commandsOf, type AsyncApi, type Command } from './commands.ts';
 import { caller, CallerField, credentials } from './credentials.tsx';
-import { readDocument } from './documents.ts';
-import { useFilledTexts } from './examples.ts';
-import { Fields } from './fields.tsx';
+import { examples, fill } from './examples.ts';
 import { LiveStream, type Status } from './live-stream.ts';
-import { bodyFields, fixedOf, objectOf } from './schema.ts';
 
 const stateNames: Readonly<Record<Status['state'], string>> = { closed: 'Not connected', opening: 'Connecting …', open: 'Connected' };
 
+/** A command of the stream, with its example. */
+export interface Command {
+  readonly title: string;
+  readonly text: string;
+}
+
+interface CommandFormProps {
+  readonly commands: readonly Command[];
+  readonly first: string;
+  readonly isOpen: boolean;
+  readonly onSend: (text: string) => void;
+}
+
 /** A console for the stream: it connects, sends commands, and shows what arrives. */
-export function Console() {
+export function Console({ commands }: { readonly commands: readonly Command[] }) {
   const [isOpen, setIsOpen] = useState(false);
-  const { value, fault } = useLoaded(isOpen ? () => readDocument<AsyncApi>('/api/asyncapi.json') : null, 'asyncapi', null);
   return (
-    <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+    <details class="try" onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
       <summary>Try it: live console</summary>
-      <Fault text={fault} />
-      {isOpen && value !== null && <Opened document={value} />}
+      {isOpen && <Opened commands={commands} />}
     </details>
   );
 }
 
-function Opened({ document: asyncApi }: { readonly document: AsyncApi }) {
+function Opened({ commands }: { readonly commands: readonly Command[] }) {
   const [stream] = useState(() => new LiveStream());
   const { state, why } = useStore(stream.status);
   const [fault, setFault] = useState<string | null>(null);
@@ -63,7 +69,7 @@ function Opened({ document: asyncApi }: { readonly document: AsyncApi }) {
       <Fault text={fault} />
       <CommandForm
         key={isKeyless ? 'keyless' : 'key'}
-        commands={commandsOf(asyncApi)}
+        commands={commands}
         first={isKeyless ? 'PumpPortal' : 'subscribe trades'}
         isOpen={state === 'open'}
         onSend={(text) => stream.send(text)}
@@ -73,63 +79,36 @@ function Opened({ document: asyncApi }: { readonly document: AsyncApi }) {
   );
 }
 
-interface CommandFormProps {
-  readonly commands: readonly Command[];
-  readonly first: string;
-  readonly isOpen: boolean;
-  readonly onSend: (text: string) => void;
-}
-
+/** A command, which can be changed before it is sent. */
 function CommandForm({ commands, first, isOpen, onSend }: CommandFormProps) {
+  useStore(examples);
   const [title, setTitle] = useState(first);
-  const chosen = commands.find((one) => one.title === title) ?? commands[0]!;
+  const [edited, setEdited] = useState<string | null>(null);
+  const message = edited ?? fill(commands.find((one) => one.title === title)?.text ?? '');
   return (
-    <>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend(message);
+      }}
+    >
       <label>
         <span>Command</span>
-        <select value={chosen.title} onChange={({ currentTarget }) => setTitle(currentTarget.value)}>
+        <select
+          value={title}
+          onChange={({ currentTarget }) => {
+            setTitle(currentTarget.value);
+            setEdited(null);
+          }}
+        >
           {commands.map((one) => (
             <option key={one.title}>{one.title}</option>
           ))}
         </select>
       </label>
-      <CommandFields key={chosen.title} command={chosen} isOpen={isOpen} onSend={onSend} />
-    </>
-  );
-}
-
-/** The inputs of a command, and the message that they make. It can be changed before it is sent. */
-function CommandFields({
-  command: { schema, example },
-  isOpen,
-  onSend,
-}: { readonly command: Command } & Pick<CommandFormProps, 'isOpen' | 'onSend'>) {
-  const fields = bodyFields(schema, example);
-  const [texts, setText] = useFilledTexts(fields);
-  const [edited, setEdited] = useState<string | null>(null);
-  let made = '';
-  let fault: string | null = null;
-  try {
-    made = JSON.stringify({ ...fixedOf(schema), ...objectOf(fields, texts) });
-  } catch (error) {
-    fault = faultText(error);
-  }
-  const change = (name: string, text: string): void => {
-    setEdited(null);
-    setText(name, text);
-  };
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSend(edited ?? made);
-      }}
-    >
-      <Fields fields={fields} texts={texts} onChange={change} />
-      <Fault text={fault} />
       <label>
         <span>Message</span>
-        <textarea rows={2} spellcheck={false} value={edited ?? made} onInput={({ currentTarget }) => setEdited(currentTarget.value)} />
+        <textarea rows={3} spellcheck={false} value={message} onInput={({ currentTarget }) => setEdited(currentTarget.value)} />
       </label>
       <button type="submit" disabled={!isOpen}>
         Send

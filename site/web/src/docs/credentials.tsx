@@ -55,7 +55,7 @@ export function CallerField() {
   const fault = useStore(sessionFault);
   const name = account === null ? '' : account.kind === 'operator' ? 'the operator' : (account.wallet ?? account.id);
   return (
-    <div class="caller">
+    <div>
       <p>
         {caller() === 'key' ? (
           'Sent with the API key below.'

@@ -1,24 +1,22 @@
 import { isTradedVenue, tradedVenueNames } from '@sluice/shared/wire/venues.ts';
-import { useState } from 'preact/hooks';
 import { ask, pageKey, readChain, sluice } from '../state/server.ts';
 import type { OwnWallet } from '../wallets/own-wallets.ts';
-import { Store, useStore } from '../state/store.ts';
+import { Store } from '../state/store.ts';
 import { apiKey, caller, client, credentials, sendAs } from './credentials.tsx';
-import type { Field } from './schema.ts';
 
 /** What the examples of the server name, and what replaces it. */
 type Name = 'origin' | 'mint' | 'wallet' | 'order';
 type Examples = Partial<Readonly<Record<Name, string>>>;
 
 /** What exists on this gateway now. */
-const examples = new Store<Examples>({ origin: location.origin });
+export const examples = new Store<Examples>({ origin: location.origin });
 
 /** A key is not complete while it is typed. */
 const settledMs = 400;
 const mintWithinMs = 10_000;
 
 /** The text with what exists here instead of the examples. */
-function fill(text: string): string {
+export function fill(text: string): string {
   const named = Object.entries(examples.value).map(([name, value]): readonly [string, string] => [
     document.body.dataset[name] ?? '',
     value,
@@ -26,15 +24,16 @@ function fill(text: string): string {
   return named.reduce((filled, [from, to]) => (from === '' ? filled : filled.replaceAll(from, to)), text);
 }
 
-/** Fills the code of the page, again whenever more is known. */
+/** Fills the code and the inputs of the page, again whenever more is known. What the reader has typed remains. */
 export function fillSamples(): void {
-  const code = [...document.querySelectorAll('main pre code')];
   // What was recorded remains: the name of a coin would not belong to another mint.
-  const samples = code
-    .filter((each) => each.closest('.recorded') === null)
-    .map((element) => ({ element, text: element.textContent ?? '' }));
+  const code = [...document.querySelectorAll('main pre code')].filter((each) => each.closest('.recorded') === null);
+  const inputs = [...document.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('input[data-in], textarea[data-in]')];
+  const texts = code.map((element) => ({ element, text: element.textContent ?? '' }));
+  const values = inputs.map((input) => ({ input, text: input.defaultValue }));
   const refresh = (): void => {
-    for (const { element, text } of samples) element.textContent = fill(text);
+    for (const { element, text } of texts) element.textContent = fill(text);
+    for (const { input, text } of values) input.defaultValue = fill(text);
   };
   examples.follow(refresh);
   refresh();
@@ -100,12 +99,4 @@ async function newestOrder(): Promise<string | undefined> {
   const answer = await sendAs('/api/trade/orders?limit=1');
   const { orders = [] } = (await answer.json()) as { readonly orders?: readonly { readonly orderId: string }[] };
   return orders[0]?.orderId;
-}
-
-/** What is typed, with what exists here until then. */
-export function useFilledTexts(fields: readonly Field[]): [Readonly<Record<string, string>>, (name: string, text: string) => void] {
-  useStore(examples);
-  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
-  const filled = Object.fromEntries(fields.map(({ name, text }) => [name, fill(text)]));
-  return [{ ...filled, ...typed }, (name, text) => setTyped((last) => ({ ...last, [name]: text }))];
 }

@@ -1,14 +1,15 @@
+import '../style/base.css';
 import './docs.css';
 import '../app/theme.ts';
 import { render } from 'preact';
 import { openCredentials } from './credentials.tsx';
-import { Console } from './console.tsx';
+import { Console, type Command } from './console.tsx';
 import { fillSamples } from './examples.ts';
+import { followLanguage } from './languages.ts';
 import { Search } from './search.tsx';
-import { connectTabs } from './tabs.ts';
-import { Try } from './try.tsx';
+import { connectTry } from './try.tsx';
 
-/** The script of the documentation: search, tabs, requests and the console. Without it the pages can be read. */
+/** The script of the documentation: search, languages, requests and the console. Without it the pages can be read. */
 
 /** The keyboard must reach what scrolls. */
 const scrolling = new ResizeObserver((entries) => {
@@ -20,8 +21,10 @@ for (const each of document.querySelectorAll('pre, .wide')) scrolling.observe(ea
 
 const contents = document.querySelector<HTMLElement>('#contents');
 for (const place of document.querySelectorAll('[data-search]')) if (contents !== null) render(<Search contents={contents} />, place);
-connectTabs();
-for (const place of document.querySelectorAll<HTMLElement>('[data-try]')) render(<Try id={place.dataset['try']!} />, place);
-for (const place of document.querySelectorAll('[data-console]')) render(<Console />, place);
+followLanguage();
+for (const place of document.querySelectorAll<HTMLDetailsElement>('[data-try]')) connectTry(place);
+for (const place of document.querySelectorAll<HTMLElement>('[data-console]')) {
+  render(<Console commands={JSON.parse(place.dataset['console']!) as Command[]} />, place);
+}
 void openCredentials();
 fillSamples();

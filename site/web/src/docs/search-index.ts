@@ -28,109 +28,54 @@ export interface Found {
   readonly total: number;
 }
 
-/** A section as the search reads it. */
-interface Entry {
-  readonly href: string;
-  readonly page: string;
-  readonly title: string;
-  readonly text: string;
-  readonly lowerTitle: string;
-  readonly lowerPage: string;
-  readonly lowerText: string;
-}
-
-/** Points for one word of a query, by the place where it is. A name that only contains the word gets fewer. */
-const points = { title: 40, inTitle: 15, page: 8, text: 6, inText: 1 };
-/** Further points if the words follow each other as they were typed. */
-const phrasePoints = 20;
-/** Each repetition in the text adds a little, up to this number. */
-const maxRepetitions = 5;
+/** Points for one word of a query, by the place where it is. Each repetition in the text adds one, up to `maxRepetitions`. */
+const points = { title: 20, page: 8, phrase: 20, maxRepetitions: 5 };
 const excerptLength = 140;
 const before = 40;
 
-export function entriesOf({ pages }: SearchIndex): readonly Entry[] {
-  return pages.flatMap(({ path, title: page, sections }) =>
-    sections.map(({ anchor, title: heading, text }) => {
-      const title = heading === '' ? page : heading;
-      return {
-        href: anchor === '' ? path : `${path}#${anchor}`,
-        page,
-        title,
-        text,
-        lowerTitle: title.toLowerCase(),
-        lowerPage: page.toLowerCase(),
-        lowerText: text.toLowerCase(),
-      };
-    }),
-  );
-}
-
-const wordsOf = (query: string): readonly string[] => query.toLowerCase().split(/\s+/).filter(Boolean);
-
 /** The sections that contain all words of the query, in their heading, in their text or in the title of their page. */
-export function findSections(entries: readonly Entry[], query: string, max: number): Found {
-  const words = wordsOf(query);
-  if (words.length === 0) return { sections: [], total: 0 };
-  const found = entries
-    .map((entry) => ({ entry, score: scoreOf(entry, words) }))
+export function findSections({ pages }: SearchIndex, query: string, max: number): Found {
+  const phrase = query.toLowerCase().trim().replaceAll(/\s+/g, ' ');
+  if (phrase === '') return { sections: [], total: 0 };
+  const words = phrase.split(' ');
+  const found = pages
+    .flatMap(({ path, title: page, sections }) =>
+      sections.map(({ anchor, title: heading, text }) => {
+        const title = heading === '' ? page : heading;
+        return { href: anchor === '' ? path : `${path}#${anchor}`, page, title, text, score: scoreOf(title, page, text, words) };
+      }),
+    )
     .filter(({ score }) => score > 0)
     .toSorted((a, b) => b.score - a.score);
-  const sections = found.slice(0, max).map(({ entry: { href, page, title, text, lowerText } }) => ({
-    href,
-    page,
-    title,
-    excerpt: excerptOf(text, lowerText, words),
-  }));
+  const sections = found.slice(0, max).map(({ href, page, title, text }) => ({ href, page, title, excerpt: excerptOf(text, words) }));
   return { sections, total: found.length };
 }
 
 /** Zero if a word is missing. */
-function scoreOf({ lowerTitle, lowerPage, lowerText }: Entry, words: readonly string[]): number {
-  const scores = words.map((word) => {
-    const repetitions = Math.min(lowerText.split(word).length - 1, maxRepetitions);
-    return (
-      (hasWord(lowerTitle, word) ? points.title : lowerTitle.includes(word) ? points.inTitle : 0) +
-      (lowerPage.includes(word) ? points.page : 0) +
-      (hasWord(lowerText, word) ? points.text : repetitions > 0 ? points.inText : 0) +
-      repetitions
-    );
-  });
+function scoreOf(heading: string, pageTitle: string, sectionText: string, words: readonly string[]): number {
+  const [title, page, text] = [heading.toLowerCase(), pageTitle.toLowerCase(), sectionText.toLowerCase()];
+  const scores = words.map(
+    (word) =>
+      (title.includes(word) ? points.title : 0) +
+      (page.includes(word) ? points.page : 0) +
+      Math.min(text.split(word).length - 1, points.maxRepetitions),
+  );
   if (scores.includes(0)) return 0;
-  const phrase = words.join(' ');
-  const isPhrase = words.length > 1 && `${lowerTitle} ${lowerText}`.includes(phrase);
-  return scores.reduce((sum, score) => sum + score, isPhrase ? phrasePoints : 0);
+  const isPhrase = words.length > 1 && `${title} ${text}`.includes(words.join(' '));
+  return scores.reduce((sum, score) => sum + score, isPhrase ? points.phrase : 0);
 }
 
-/** Whether the word is there and not only a part of a longer one. */
-function hasWord(text: string, word: string): boolean {
-  for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
-    if (!isLetter(text[at - 1]) && !isLetter(text[at + word.length])) return true;
-  }
-  return false;
-}
-
-const isLetter = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_]/u.test(character);
-
-/** The text around the words as they were typed, or around the rarest of them, with all of them marked. */
-function excerptOf(text: string, lowerText: string, words: readonly string[]): readonly Piece[] {
-  const phrase = lowerText.indexOf(words.join(' '));
-  const [rarest] = words
-    .map((word) => ({ place: lowerText.indexOf(word), count: lowerText.split(word).length }))
-    .filter(({ place }) => place !== -1)
-    .toSorted((a, b) => a.count - b.count);
-  const first = phrase !== -1 ? phrase : (rarest?.place ?? text.length);
-  const from = first < before || first === text.length ? 0 : text.indexOf(' ', first - before) + 1;
-  const start = from > first ? first : from;
+/** The text around the words as they were typed, or around the first of them, with all of them marked. */
+function excerptOf(text: string, words: readonly string[]): readonly Piece[] {
+  const lower = text.toLowerCase();
+  const places = [words.join(' '), ...words].map((word) => lower.indexOf(word)).filter((place) => place !== -1);
+  const first = places[0] ?? 0;
+  const start = first < before ? 0 : Math.min(text.indexOf(' ', first - before) + 1, first);
   const space = text.lastIndexOf(' ', start + excerptLength);
   const end = text.length <= start + excerptLength ? text.length : space > first ? space : start + excerptLength;
-  const shown = piecesOf(text.slice(start, end), words);
-  const dots = (isCut: boolean): readonly Piece[] => (isCut ? [{ text: '…', isMatch: false }] : []);
-  return [...dots(start > 0), ...shown, ...dots(end < text.length)];
-}
-
-function piecesOf(text: string, words: readonly string[]): readonly Piece[] {
+  const shown = `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
   const escaped = words.toSorted((a, b) => b.length - a.length).map((word) => word.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&'));
-  return text
+  return shown
     .split(new RegExp(`(${escaped.join('|')})`, 'i'))
     .map((part, at) => ({ text: part, isMatch: at % 2 === 1 }))
     .filter((piece) => piece.text !== '');

@@ -2,27 +2,27 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { faultText } from '../state/server.ts';
 import { moveFocus } from '../parts/move-focus.ts';
 import { Fault } from '../parts/parts.tsx';
-import { readDocument } from './documents.ts';
-import { entriesOf, findSections, type FoundSection, type SearchIndex } from './search-index.ts';
+import { findSections, type FoundSection, type SearchIndex } from './search-index.ts';
 
 const maxShown = 25;
-type Entries = ReturnType<typeof entriesOf>;
 
 /** Searches the text of all pages. While the reader searches, what was found is shown instead of the contents. */
 export function Search({ contents }: { readonly contents: HTMLElement }) {
   const [query, setQuery] = useState('');
-  const [entries, setEntries] = useState<Entries | null>(null);
+  const [index, setIndex] = useState<SearchIndex | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const field = useRef<HTMLInputElement>(null);
-  const found = useMemo(() => (entries === null ? null : findSections(entries, query, maxShown)), [entries, query]);
+  const found = useMemo(() => (index === null ? null : findSections(index, query, maxShown)), [index, query]);
   const isSearching = query.trim() !== '';
   // Before the browser draws: the contents and the result must never be visible together.
   useLayoutEffect(() => void (contents.hidden = isSearching), [isSearching]);
 
   const load = async (): Promise<void> => {
-    if (entries !== null) return;
+    if (index !== null) return;
     try {
-      setEntries(entriesOf(await readDocument<SearchIndex>('/docs/search.json')));
+      const answer = await fetch('/docs/search.json');
+      if (!answer.ok) throw new Error(`The search needs its index: HTTP ${answer.status}`);
+      setIndex((await answer.json()) as SearchIndex);
       setFault(null);
     } catch (error) {
       setFault(faultText(error));

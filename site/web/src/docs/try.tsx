@@ -1,33 +1,22 @@
-import { useState } from 'preact/hooks';
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { faultText } from '../state/server.ts';
-import { useLoaded } from '../parts/hooks.ts';
 import { Fault } from '../parts/parts.tsx';
 import { AnswerView, readAnswer, type Answer } from './answer.tsx';
 import { CallerField, sendAs } from './credentials.tsx';
-import { readDocument } from './documents.ts';
-import { useFilledTexts } from './examples.ts';
-import { Fields } from './fields.tsx';
-import { endpointOf, requestOf, type Endpoint, type OpenApi } from './operation.ts';
+import { requestOf } from './request.ts';
 
-/** A form that sends the request of one endpoint to this gateway. */
-export function Try({ id }: { readonly id: string }) {
-  const [isOpen, setIsOpen] = useState(false);
-  return (
-    <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
-      <summary>Try it</summary>
-      {isOpen && <LoadedForm id={id} />}
-    </details>
-  );
+/** Shows the form of one endpoint. Its inputs are in the page; what sends them is added when it is opened. */
+export function connectTry(place: HTMLDetailsElement): void {
+  const form = place.querySelector('form')!;
+  const send = document.createElement('div');
+  form.append(send);
+  place.hidden = false;
+  place.addEventListener('toggle', () => render(<Send form={form} />, send), { once: true });
 }
 
-function LoadedForm({ id }: { readonly id: string }) {
-  const { value, fault } = useLoaded(() => readDocument<OpenApi>('/api/openapi.json'), 'openapi', null);
-  return value === null ? <Fault text={fault} /> : <Form endpoint={endpointOf(value, id)} />;
-}
-
-function Form({ endpoint }: { readonly endpoint: Endpoint }) {
-  const { fields, spends, method, path } = endpoint;
-  const [texts, setTexts] = useFilledTexts(fields);
+function Send({ form }: { readonly form: HTMLFormElement }) {
+  const { method = '', path = '', spends = 'no' } = form.dataset;
   const [isReal, setIsReal] = useState(false);
   const [isWaiting, setIsWaiting] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
@@ -37,52 +26,53 @@ function Form({ endpoint }: { readonly endpoint: Endpoint }) {
     setAnswer(null);
     setIsWaiting(true);
     try {
-      const request = requestOf(endpoint, texts, spends === 'dryRun' && !isReal);
+      const inputs = [...form.querySelectorAll<HTMLInputElement>('[data-in]')];
+      const read = inputs.map(({ dataset, name, value }) => ({ place: dataset['in']!, name, text: value.trim() }));
+      const request = requestOf(method, path, read, spends === 'dryRun' && !isReal);
       const startedMs = performance.now();
-      setAnswer(await readAnswer(await sendAs(request.path, request.init), startedMs));
+      setAnswer(await readAnswer(await sendAs(...request), startedMs));
     } catch (error) {
       setFault(faultText(error));
     }
     setIsWaiting(false);
   };
+  useEffect(() => {
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      void send();
+    };
+  });
   return (
-    <form
-      aria-label={`${method} ${path}`}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
+    <>
       <CallerField />
-      <Fields fields={fields} texts={texts} onChange={setTexts} />
-      {spends !== 'no' && <Spending spends={spends} isReal={isReal} onChange={setIsReal} />}
-      <button type="submit" class={isReal ? 'real' : 'primary'} disabled={isWaiting || (spends === 'always' && !isReal)}>
+      {spends !== 'no' && <Spending hasDryRun={spends === 'dryRun'} isReal={isReal} onChange={setIsReal} />}
+      <button type="submit" class={isReal ? 'sell' : 'primary'} disabled={isWaiting || (spends === 'always' && !isReal)}>
         {spends === 'no' ? 'Send' : isReal ? 'Send the real order' : spends === 'dryRun' ? 'Send as a dry run' : 'Send'}
       </button>
       <div role="status">
         <Fault text={fault} />
         {answer !== null && <AnswerView answer={answer} />}
       </div>
-    </form>
+    </>
   );
 }
 
 /** A request that can spend does so only after a second decision. */
-function Spending({ spends, isReal, onChange }: { spends: 'always' | 'dryRun'; isReal: boolean; onChange: (isReal: boolean) => void }) {
+function Spending({ hasDryRun, isReal, onChange }: { hasDryRun: boolean; isReal: boolean; onChange: (isReal: boolean) => void }) {
   return (
     <div class={isReal ? 'spending real' : 'spending'}>
       <label class="check">
-        {spends === 'dryRun' ? (
-          <input type="checkbox" checked={!isReal} onChange={({ currentTarget }) => onChange(!currentTarget.checked)} />
-        ) : (
-          <input type="checkbox" checked={isReal} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
-        )}
-        {spends === 'dryRun' ? 'Dry run' : 'Send a real order'}
+        <input
+          type="checkbox"
+          checked={isReal !== hasDryRun}
+          onChange={({ currentTarget }) => onChange(currentTarget.checked !== hasDryRun)}
+        />
+        {hasDryRun ? 'Dry run' : 'Send a real order'}
       </label>
       <p>
         {isReal
           ? 'This request is sent for real. It can spend the funds of the wallet.'
-          : spends === 'dryRun'
+          : hasDryRun
             ? 'Nothing is signed or sent, and no order is created.'
             : 'This endpoint has no dry run.'}
       </p>

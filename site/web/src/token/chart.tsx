@@ -49,9 +49,13 @@ interface Chart {
   readonly marks: ISeriesMarkersPluginApi<Time>;
 }
 
-/** The colours of the page, which its style sheet defines for both themes. */
+/** A colour of the page in its current theme, as the style sheet defines it. */
 function colour(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  const probe = document.body.appendChild(document.createElement('i'));
+  probe.style.color = `var(--${name})`;
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
 }
 
 function openChart(element: HTMLElement): Chart {
