@@ -7,8 +7,8 @@ import { candleLimits, tradeLimits } from './rest/token-history.ts';
 import { BuyBody, orderPageLimits, SellBody } from './rest/trade.ts';
 import { Address, EventId, OrderId, RequestedMint, UnixSeconds } from './values.ts';
 import { validator } from './validate.ts';
+import { Closed } from './closed.ts';
 
-const closed = { additionalProperties: false } as const;
 /** Rows that a tool returns by default: fewer than the HTTP interface, because a model reads them all. */
 export const fewRows = 20;
 
@@ -34,24 +34,21 @@ const ordering = {
 
 /** Arguments of the tools that `sluice mcp` serves to agents. */
 export const toolInputs = {
-  token_info: Type.Object({ mint }, closed),
-  token_candles: Type.Object(
-    {
-      mint,
-      interval: Type.Optional(Type.Enum([...candleIntervalNames], { default: '1m', description: 'Length of a candle.' })),
-      from: second('Start of the first candle.'),
-      to: second('End of the last candle.'),
-      limit: limit(candleLimits.max),
-    },
-    closed,
-  ),
-  token_trades: Type.Object({ mint, before: before(EventId), limit: limit(tradeLimits.max) }, closed),
-  portfolio: Type.Object({ publicKey: Address('Address of the wallet.') }, closed),
-  quote: Type.Object(QuoteBody.properties, closed),
-  order: Type.Object({ id: OrderId('Id of the order, `ord_…`.') }, closed),
-  orders: Type.Object({ before: before(OrderId), limit: limit(orderPageLimits.max) }, closed),
-  buy: Type.Object({ ...BuyBody.properties, ...ordering }, closed),
-  sell: Type.Object({ ...SellBody.properties, ...ordering }, closed),
+  token_info: Closed({ mint }),
+  token_candles: Closed({
+    mint,
+    interval: Type.Optional(Type.Enum([...candleIntervalNames], { default: '1m', description: 'Length of a candle.' })),
+    from: second('Start of the first candle.'),
+    to: second('End of the last candle.'),
+    limit: limit(candleLimits.max),
+  }),
+  token_trades: Closed({ mint, before: before(EventId), limit: limit(tradeLimits.max) }),
+  portfolio: Closed({ publicKey: Address('Address of the wallet.') }),
+  quote: Closed(QuoteBody.properties),
+  order: Closed({ id: OrderId('Id of the order, `ord_…`.') }),
+  orders: Closed({ before: before(OrderId), limit: limit(orderPageLimits.max) }),
+  buy: Closed({ ...BuyBody.properties, ...ordering }),
+  sell: Closed({ ...SellBody.properties, ...ordering }),
   paper_balance: paperBalanceEndpoint.body,
 } as const satisfies Readonly<Record<string, TObject>>;
 

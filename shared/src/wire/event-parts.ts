@@ -1,24 +1,22 @@
 import { Type } from 'typebox';
 import { feeKinds, venueNames } from './venues.ts';
 import { Address, Bps, Raw } from './values.ts';
+import { Titled } from './closed.ts';
 
 export const commitments = ['processed', 'confirmed', 'finalized'] as const;
 export type Commitment = (typeof commitments)[number];
 
 /** Fees of one trade, of an event or of a quote. */
 export const Fees = Type.Array(
-  Type.Object(
-    {
-      kind: Type.Enum([...feeKinds], {
-        description:
-          'Who receives the fee. `protocol`, `fund`: the maker of the program. `creator`: the creator of the token or pool. `lp`: the liquidity providers. `holderRewards`: the holders of the token. `cashback`: the trader, who can claim the amount. `platform`: the site that launched the token. `share`: the partner of the site. `partner`: the account that set up the pool. `referral`, `host`: the application that sent the trade. `transfer`: the mint of a coin that takes a fee from transfers.',
-      }),
-      amount: Raw('Amount.'),
-      bps: Bps('Rate in basis points.'),
-      mint: Address('Mint of the coin in which it was charged.'),
-    },
-    { additionalProperties: false, title: 'fee' },
-  ),
+  Titled('fee', {
+    kind: Type.Enum([...feeKinds], {
+      description:
+        'Who receives the fee. `protocol`, `fund`: the maker of the program. `creator`: the creator of the token or pool. `lp`: the liquidity providers. `holderRewards`: the holders of the token. `cashback`: the trader, who can claim the amount. `platform`: the site that launched the token. `share`: the partner of the site. `partner`: the account that set up the pool. `referral`, `host`: the application that sent the trade. `transfer`: the mint of a coin that takes a fee from transfers.',
+    }),
+    amount: Raw('Amount.'),
+    bps: Bps('Rate in basis points.'),
+    mint: Address('Mint of the coin in which it was charged.'),
+  }),
   {
     // Both coins can withhold a fee.
     maxItems: feeKinds.length + 1,

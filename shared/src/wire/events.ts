@@ -20,6 +20,7 @@ import {
   UnixSeconds,
   UnixUs,
 } from './values.ts';
+import { Closed } from './closed.ts';
 
 export { commitments, type Commitment } from './event-parts.ts';
 export { venueNames, type VenueName } from './venues.ts';
@@ -37,13 +38,10 @@ const common = {
   slot: Slot('Slot.'),
   blockTime: BlockTime(),
   commitment: Type.Enum([...commitments], { description: 'Commitment at which the event was seen.' }),
-  ts: Type.Object(
-    {
-      received: UnixUs('When the notification reached ingest, Unix microseconds.'),
-      published: UnixUs('When ingest published the event, Unix microseconds.'),
-    },
-    { additionalProperties: false },
-  ),
+  ts: Closed({
+    received: UnixUs('When the notification reached ingest, Unix microseconds.'),
+    published: UnixUs('When ingest published the event, Unix microseconds.'),
+  }),
   late: Type.Optional(
     Type.Literal(true, {
       description:
@@ -126,30 +124,24 @@ export const PriceEvent = event('price', 'A price tick, from a trade or from a c
   ...valuation,
   priceQuote,
   solUsd: Nullable(
-    Type.Object(
-      {
-        price: Ui('USD for one SOL.'),
-        slot: Slot(),
-        ageMs: Count('Age of that price when the event was made, milliseconds.'),
-      },
-      { additionalProperties: false },
-    ),
+    Closed({
+      price: Ui('USD for one SOL.'),
+      slot: Slot(),
+      ageMs: Count('Age of that price when the event was made, milliseconds.'),
+    }),
     'The SOL/USD price that the USD values use; null if it is unknown.',
   ),
   reserves: ReservesOrNull,
   depth,
 });
 
-const InitialBuy = Type.Object(
-  {
-    trader: Address('Buyer.'),
-    baseAmount: Raw('Tokens bought.'),
-    quoteAmount: Raw('Quote coins through the curve.'),
-    tokenAmount: Ui('Tokens bought.'),
-    solAmount: Nullable(Ui('SOL.')),
-  },
-  { additionalProperties: false },
-);
+const InitialBuy = Closed({
+  trader: Address('Buyer.'),
+  baseAmount: Raw('Tokens bought.'),
+  quoteAmount: Raw('Quote coins through the curve.'),
+  tokenAmount: Ui('Tokens bought.'),
+  solAmount: Nullable(Ui('SOL.')),
+});
 
 /** What a creation says about its token. */
 const creation = {
@@ -213,7 +205,7 @@ export const TokenMetadataEvent = event(
 export const MigrationEvent = event('migration', 'A completed curve moved to a pool; `pool` and `poolAddress` are the destination.', {
   type: Type.Literal('migration'),
   ...common,
-  from: Type.Object({ pool: Venue, poolAddress: Address('The curve.') }, { additionalProperties: false }),
+  from: Closed({ pool: Venue, poolAddress: Address('The curve.') }),
   baseAmount: Raw('Tokens moved to the pool.'),
   baseDecimals: Decimals(),
   quoteAmount: Raw('Quote coins moved to the pool.'),

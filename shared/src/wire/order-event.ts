@@ -3,6 +3,7 @@ import { commitments } from './event-parts.ts';
 import { orderFields } from './orders.ts';
 import { orderEventExample } from './rest/trade-examples.ts';
 import { BlockTime, EventId, Nullable, Slot, UnixUs } from './values.ts';
+import { Closed } from './closed.ts';
 
 export const OrderEvent = Type.Object(
   {
@@ -12,13 +13,10 @@ export const OrderEvent = Type.Object(
     slot: Nullable(Slot(), 'Slot of its block; null if no block is known.'),
     blockTime: BlockTime(),
     commitment: Nullable(Type.Enum([...commitments]), 'Commitment at which its block was seen; null if no block is known.'),
-    ts: Type.Object(
-      {
-        received: UnixUs('When the change was stored, Unix microseconds.'),
-        published: UnixUs('When it was published, Unix microseconds.'),
-      },
-      { additionalProperties: false },
-    ),
+    ts: Closed({
+      received: UnixUs('When the change was stored, Unix microseconds.'),
+      published: UnixUs('When it was published, Unix microseconds.'),
+    }),
     simulated: Type.Optional(Type.Literal(true, { description: 'Present and true on the simulated chain.' })),
   },
   { additionalProperties: false, title: 'order', description: 'An order of this API key changed.', examples: [orderEventExample] },

@@ -16,6 +16,7 @@ import {
   Ui,
   UnixMs,
 } from './values.ts';
+import { Closed, closed } from './closed.ts';
 
 /**
  * The states of an order. It only moves forward: `submitted` → `processed` → `confirmed` → `finalized`. From each state before `finalized` it
@@ -39,7 +40,6 @@ export type OrderState = (typeof orderStates)[number];
 export const orderKinds = ['lightning', 'sent', 'paper'] as const;
 export type OrderKind = (typeof orderKinds)[number];
 
-const closed = { additionalProperties: false } as const;
 export const OrderStatus = Type.Enum([...orderStates], {
   description:
     '`accepted`: stored, not sent yet (no order is, so far). `simulated`: a dry run that passed; nothing was stored or sent. `submitted`: sent to the chain. `processed`, `confirmed`, `finalized`: in a block with this commitment. `failed`: it landed and failed. `expired`: it can no longer land. `unknown`: no node reports its state yet; sluice keeps asking. `finalized`, `failed` and `expired` are final.',
@@ -69,16 +69,13 @@ const OrderFill = Type.Object(
   { ...closed, description: 'What the transaction did, read from the landed transaction.' },
 );
 
-export const OrderFault = Type.Object(
-  {
-    code: Type.Enum(Object.keys(errorTable) as ErrorCode[], { description: 'From the table of errors.' }),
-    message: FreeText('For people.'),
-    details: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'Further data; the table of errors shows the fields of each code.',
-    }),
-  },
-  closed,
-);
+export const OrderFault = Closed({
+  code: Type.Enum(Object.keys(errorTable) as ErrorCode[], { description: 'From the table of errors.' }),
+  message: FreeText('For people.'),
+  details: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'Further data; the table of errors shows the fields of each code.',
+  }),
+});
 
 /** The fields of an order in answers and events. */
 export const orderFields = {

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { channelNames } from './stream/topics.ts';
+import { Closed } from './closed.ts';
 
 const count = (maximum: number, description: string) => Type.Integer({ minimum: 1, maximum, description });
 
@@ -22,8 +23,9 @@ export const planFields = {
 const PlanOverride = Type.Partial(Type.Object(planFields), { additionalProperties: false });
 
 /** The JSON in PLANS_FILE: for each plan, the fields that differ from the defaults. */
-export const PlansOverride = Type.Object(
-  { standard: Type.Optional(PlanOverride), premium: Type.Optional(PlanOverride), enterprise: Type.Optional(PlanOverride) },
-  { additionalProperties: false },
-);
+export const PlansOverride = Closed({
+  standard: Type.Optional(PlanOverride),
+  premium: Type.Optional(PlanOverride),
+  enterprise: Type.Optional(PlanOverride),
+});
 export type PlansOverride = Static<typeof PlansOverride>;

@@ -2,31 +2,26 @@ import { Type } from 'typebox';
 import { errorTable, type ErrorCode } from '../../errors/codes.ts';
 import { maxFaults } from '../faults.ts';
 import { FreeText, RequestId } from '../values.ts';
+import { Closed, Titled } from '../closed.ts';
 
 const codes = Object.keys(errorTable) as ErrorCode[];
 
 /** The body of every answer with a status of 400 or more. */
-export const ErrorAnswer = Type.Object(
-  {
-    error: Type.Object(
-      {
-        code: Type.Enum(codes, { description: 'From the table of errors. It stays the same even if the message changes.' }),
-        message: FreeText('For people.'),
-        retryable: Type.Boolean({ description: 'The same request may succeed later.' }),
-        details: Type.Record(Type.String(), Type.Unknown(), {
-          description: 'Further data; the table of errors shows the fields of each code.',
-        }),
-      },
-      { additionalProperties: false },
-    ),
-    errors: Type.Optional(
-      Type.Array(FreeText(), {
-        maxItems: 1 + maxFaults,
-        description:
-          'Only at the endpoints for clients of PumpPortal: the same error as strings: first the code and message, then each wrong field.',
-      }),
-    ),
-    requestId: RequestId('The value of `X-Request-Id`, which identifies the request in the log.'),
-  },
-  { additionalProperties: false, title: 'error' },
-);
+export const ErrorAnswer = Titled('error', {
+  error: Closed({
+    code: Type.Enum(codes, { description: 'From the table of errors. It stays the same even if the message changes.' }),
+    message: FreeText('For people.'),
+    retryable: Type.Boolean({ description: 'The same request may succeed later.' }),
+    details: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Further data; the table of errors shows the fields of each code.',
+    }),
+  }),
+  errors: Type.Optional(
+    Type.Array(FreeText(), {
+      maxItems: 1 + maxFaults,
+      description:
+        'Only at the endpoints for clients of PumpPortal: the same error as strings: first the code and message, then each wrong field.',
+    }),
+  ),
+  requestId: RequestId('The value of `X-Request-Id`, which identifies the request in the log.'),
+});

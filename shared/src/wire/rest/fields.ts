@@ -1,21 +1,24 @@
 import { Type } from 'typebox';
 import { venueNames } from '../venues.ts';
 import { Ms, Nullable, Slot, Ui } from '../values.ts';
+import { Closed } from '../closed.ts';
 
-/** Fields that the answers of several endpoints share. */
-export const closed = { additionalProperties: false } as const;
+/** What several endpoints share. */
+
+export const tokenRead = { method: 'GET', withApiPrefix: true, access: 'read', tag: 'token' } as const;
+
+/** How many entries of a list an answer has. */
+export const Limit = (what: string, { default: preset, max }: { readonly default: number; readonly max: number }) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: max, description: `Maximum number of ${what} to return. Default: ${preset}.` }));
 
 export const Venue = (description: string) => Type.Enum([...venueNames], { description });
 
 export const SolUsd = Nullable(
-  Type.Object(
-    {
-      price: Ui('USD for one SOL.'),
-      slot: Slot('Slot of that price.'),
-      ageMs: Ms('Age of that price at `asOfMs`.'),
-    },
-    closed,
-  ),
+  Closed({
+    price: Ui('USD for one SOL.'),
+    slot: Slot('Slot of that price.'),
+    ageMs: Ms('Age of that price at `asOfMs`.'),
+  }),
   'The SOL/USD price that the USD values use. Null if it is unknown or older than 60 s; the USD values are then null too, unless the quote coin is USDC.',
 );
 

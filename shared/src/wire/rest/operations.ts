@@ -2,20 +2,17 @@ import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
 import { venueNames } from '../venues.ts';
 import { Count, Epoch, FreeText, Nullable, Slot, Version } from '../values.ts';
+import { Closed, Titled, closed } from '../closed.ts';
 
 const Percentile = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
-const closed = { additionalProperties: false } as const;
 const latencies = (count: string, p50: string) =>
-  Type.Object(
-    {
-      count: Count(count),
-      p50: Percentile(p50),
-      p90: Percentile('90th percentile.'),
-      p99: Percentile('99th percentile.'),
-      max: Type.Number({ minimum: 0, description: 'Longest.' }),
-    },
-    closed,
-  );
+  Closed({
+    count: Count(count),
+    p50: Percentile(p50),
+    p90: Percentile('90th percentile.'),
+    p99: Percentile('99th percentile.'),
+    max: Type.Number({ minimum: 0, description: 'Longest.' }),
+  });
 /** RPC endpoints of one gateway (`SOLANA_RPC_URL`). */
 export const maxEndpoints = 16;
 export const maxIngestNameChars = 128;
@@ -34,13 +31,10 @@ const Host = () =>
 const partNames = ['bus', 'ingest', 'store', 'clock', 'limits', 'chain', 'trading'];
 const PartReports = Type.Record(
   Type.String(),
-  Type.Object(
-    {
-      ok: Type.Boolean(),
-      reason: Nullable(FreeText(), 'What is wrong; null if the part works.'),
-    },
-    closed,
-  ),
+  Closed({
+    ok: Type.Boolean(),
+    reason: Nullable(FreeText(), 'What is wrong; null if the part works.'),
+  }),
   { description: `The parts that the gateway needs: ${partNames.map((name) => `\`${name}\``).join(', ')}.` },
 );
 const TradingRole = Type.Union([Type.Enum(['self', 'other']), Type.Null()], {
@@ -49,195 +43,155 @@ const TradingRole = Type.Union([Type.Enum(['self', 'other']), Type.Null()], {
 });
 const step = (what: string) => latencies('Orders measured.', `${what}, microseconds, median.`);
 
-const Status = Type.Object(
-  {
-    name: Type.Literal('sluice'),
-    version: Version('Version of sluice.'),
-    apiVersion: Version('Version of the API, as in `X-API-Version`.'),
-    node: Version('Version of Node.js.'),
-    transport: Type.Union([Type.Enum(['uws', 'node']), Type.Null()], { description: 'What speaks HTTP.' }),
-    startedAtMs: Count('Start of this gateway, Unix time in milliseconds.'),
-    uptimeMs: Count('Time since then.'),
-    draining: Type.Boolean({ description: 'The gateway is about to restart and accepts no new connections.' }),
-    lag: Type.Object(
-      {
-        slots: Type.Union(
-          [Count('How many slots ingest is behind the newest slot that nodes report to this gateway, at least.'), Type.Null()],
-          {
-            description: 'Null if no node reports slots to this gateway.',
-          },
-        ),
-        ms: Type.Union([Count('Time since a node reported a new slot to ingest, as of the last report of ingest.'), Type.Null()], {
-          description: 'Null if no ingest process reports it.',
+const Status = Titled('status', {
+  name: Type.Literal('sluice'),
+  version: Version('Version of sluice.'),
+  apiVersion: Version('Version of the API, as in `X-API-Version`.'),
+  node: Version('Version of Node.js.'),
+  transport: Type.Union([Type.Enum(['uws', 'node']), Type.Null()], { description: 'What speaks HTTP.' }),
+  startedAtMs: Count('Start of this gateway, Unix time in milliseconds.'),
+  uptimeMs: Count('Time since then.'),
+  draining: Type.Boolean({ description: 'The gateway is about to restart and accepts no new connections.' }),
+  lag: Type.Object(
+    {
+      slots: Type.Union(
+        [Count('How many slots ingest is behind the newest slot that nodes report to this gateway, at least.'), Type.Null()],
+        {
+          description: 'Null if no node reports slots to this gateway.',
+        },
+      ),
+      ms: Type.Union([Count('Time since a node reported a new slot to ingest, as of the last report of ingest.'), Type.Null()], {
+        description: 'Null if no ingest process reports it.',
+      }),
+    },
+    { ...closed, description: 'How far the stream may be behind the chain.' },
+  ),
+  parts: PartReports,
+  chain: Nullable(
+    Closed({
+      ingest: IngestName('The ingest process that publishes.'),
+      version: Nullable(Type.String({ maxLength: maxVersionChars }), 'Its version.'),
+      venues: Nullable(
+        Type.Array(Type.Enum([...venueNames]), { maxItems: venueNames.length, description: 'The venues that it reads (`VENUES`).' }),
+      ),
+      slot: Nullable(Slot('Newest slot that its nodes report.')),
+      slotAgeMs: Nullable(Count('Time since a node reported a newer slot.')),
+      watermark: Nullable(Slot('Slot up to which the stream is complete, compared with the records of nodes.')),
+      solUsd: Nullable(
+        Closed({
+          price: Type.Number({ exclusiveMinimum: 0, description: 'USD (USDC) for one SOL.' }),
+          slot: Slot('Slot of the price.'),
+          ageMs: Count('Age of the price. Events have no values in USD if it is older than a minute.'),
         }),
-      },
-      { ...closed, description: 'How far the stream may be behind the chain.' },
-    ),
-    parts: PartReports,
-    chain: Nullable(
-      Type.Object(
-        {
-          ingest: IngestName('The ingest process that publishes.'),
-          version: Nullable(Type.String({ maxLength: maxVersionChars }), 'Its version.'),
-          venues: Nullable(
-            Type.Array(Type.Enum([...venueNames]), { maxItems: venueNames.length, description: 'The venues that it reads (`VENUES`).' }),
-          ),
-          slot: Nullable(Slot('Newest slot that its nodes report.')),
-          slotAgeMs: Nullable(Count('Time since a node reported a newer slot.')),
-          watermark: Nullable(Slot('Slot up to which the stream is complete, compared with the records of nodes.')),
-          solUsd: Nullable(
-            Type.Object(
-              {
-                price: Type.Number({ exclusiveMinimum: 0, description: 'USD (USDC) for one SOL.' }),
-                slot: Slot('Slot of the price.'),
-                ageMs: Count('Age of the price. Events have no values in USD if it is older than a minute.'),
-              },
-              closed,
-            ),
-            'The price of SOL that events are valued with; null before the first.',
-          ),
-          gaps: Type.Object(
-            {
-              filled: Nullable(Count('Transactions that no node delivered live, and that were read from history.')),
-              lostTransactions: Nullable(Count('Transactions that no node delivered live, and that none shows.')),
-              lostSlots: Nullable(Count('Slots of which something is missing in the stream.')),
-            },
-            { ...closed, description: 'Counts since it started.' },
-          ),
-          forks: Type.Object(
-            {
-              deadSlots: Nullable(Count('Slots that were seen and did not become part of the chain.')),
-              retracted: Nullable(Count('Events that were retracted because of them.')),
-            },
-            { ...closed, description: 'Counts since it started.' },
-          ),
-        },
-        closed,
+        'The price of SOL that events are valued with; null before the first.',
       ),
-      'How far the leading ingest process has followed the chain; null if none leads. A field is null if the process does not report it.',
-    ),
-    sources: Type.Array(
-      Type.Object(
+      gaps: Type.Object(
         {
-          ingest: IngestName('The ingest process that is connected to it.'),
-          endpoint: Nullable(
-            Type.Integer({ minimum: 1, maximum: maxEndpoints, description: 'Its place in the settings of that process, from 1.' }),
-          ),
-          host: Host(),
-          state: Type.Enum([...sourceStates], { description: '`lagging`: it is several slots behind the others.' }),
-          slotsBehind: Nullable(
-            Count(
-              'How many slots it is behind the newest one that any node reports to ingest or to this gateway; null before its first slot.',
-            ),
-          ),
-          connects: Nullable(Count('Attempts to connect to it since it started.')),
-          faults: Nullable(Count('Frames that no correct node sends.')),
+          filled: Nullable(Count('Transactions that no node delivered live, and that were read from history.')),
+          lostTransactions: Nullable(Count('Transactions that no node delivered live, and that none shows.')),
+          lostSlots: Nullable(Count('Slots of which something is missing in the stream.')),
         },
-        closed,
+        { ...closed, description: 'Counts since it started.' },
       ),
-      { maxItems: maxSources, description: 'The nodes from which ingest processes receive the chain.' },
-    ),
-    cluster: Type.Object(
-      {
-        simulated: Type.Union([Type.Boolean(), Type.Null()], {
-          description: 'Whether the chain is simulated; null while no ingest process reports it.',
-        }),
-      },
-      closed,
-    ),
-    endpoints: Type.Array(
-      Type.Object(
+      forks: Type.Object(
         {
-          endpoint: Type.Integer({ minimum: 1, maximum: maxEndpoints, description: 'Its place in `SOLANA_RPC_URL`, from 1.' }),
-          host: Host(),
-          impossibleAnswers: Count('HTTP answers since the start that were longer, or more deeply nested, than any correct one can be.'),
-          suspended: Type.Boolean({ description: 'Whether the endpoint is not used for a while, because it sent such an answer.' }),
-          suspendedForMs: Count('Time until it is used again; 0 if it is in use.'),
+          deadSlots: Nullable(Count('Slots that were seen and did not become part of the chain.')),
+          retracted: Nullable(Count('Events that were retracted because of them.')),
         },
-        closed,
+        { ...closed, description: 'Counts since it started.' },
       ),
-      { maxItems: maxEndpoints, description: 'The RPC endpoints of this gateway, without their URLs.' },
-    ),
-    bus: Type.Object(
-      {
-        kind: Type.Enum(['in-process', 'redis']),
-        linkUp: Type.Boolean(),
-        caughtUp: Type.Boolean({ description: 'Whether the history was read completely.' }),
-        epoch: Nullable(Epoch(), 'The current epoch of positions.'),
-      },
-      closed,
-    ),
-    stream: Type.Object(
-      {
-        connections: Count('Open stream connections.'),
-        topics: Count('Topics that clients follow.'),
-        events: Count('Events received from the bus.'),
-        gaps: Count('Losses reported to clients that followed a topic. Clients that resume too late are not counted.'),
-        slowCloses: Count('Connections closed because the client was too slow.'),
-        latencyUs: latencies('Events measured.', 'Median time from publishing to sending, microseconds.'),
-        history: Type.Object(
+    }),
+    'How far the leading ingest process has followed the chain; null if none leads. A field is null if the process does not report it.',
+  ),
+  sources: Type.Array(
+    Closed({
+      ingest: IngestName('The ingest process that is connected to it.'),
+      endpoint: Nullable(
+        Type.Integer({ minimum: 1, maximum: maxEndpoints, description: 'Its place in the settings of that process, from 1.' }),
+      ),
+      host: Host(),
+      state: Type.Enum([...sourceStates], { description: '`lagging`: it is several slots behind the others.' }),
+      slotsBehind: Nullable(
+        Count('How many slots it is behind the newest one that any node reports to ingest or to this gateway; null before its first slot.'),
+      ),
+      connects: Nullable(Count('Attempts to connect to it since it started.')),
+      faults: Nullable(Count('Frames that no correct node sends.')),
+    }),
+    { maxItems: maxSources, description: 'The nodes from which ingest processes receive the chain.' },
+  ),
+  cluster: Closed({
+    simulated: Type.Union([Type.Boolean(), Type.Null()], {
+      description: 'Whether the chain is simulated; null while no ingest process reports it.',
+    }),
+  }),
+  endpoints: Type.Array(
+    Closed({
+      endpoint: Type.Integer({ minimum: 1, maximum: maxEndpoints, description: 'Its place in `SOLANA_RPC_URL`, from 1.' }),
+      host: Host(),
+      impossibleAnswers: Count('HTTP answers since the start that were longer, or more deeply nested, than any correct one can be.'),
+      suspended: Type.Boolean({ description: 'Whether the endpoint is not used for a while, because it sent such an answer.' }),
+      suspendedForMs: Count('Time until it is used again; 0 if it is in use.'),
+    }),
+    { maxItems: maxEndpoints, description: 'The RPC endpoints of this gateway, without their URLs.' },
+  ),
+  bus: Closed({
+    kind: Type.Enum(['in-process', 'redis']),
+    linkUp: Type.Boolean(),
+    caughtUp: Type.Boolean({ description: 'Whether the history was read completely.' }),
+    epoch: Nullable(Epoch(), 'The current epoch of positions.'),
+  }),
+  stream: Closed({
+    connections: Count('Open stream connections.'),
+    topics: Count('Topics that clients follow.'),
+    events: Count('Events received from the bus.'),
+    gaps: Count('Losses reported to clients that followed a topic. Clients that resume too late are not counted.'),
+    slowCloses: Count('Connections closed because the client was too slow.'),
+    latencyUs: latencies('Events measured.', 'Median time from publishing to sending, microseconds.'),
+    history: Closed({ entries: Count('Events retained for replays.'), bytes: Count('Their size in memory.'), oldestAtMs: Nullable(Count('When the oldest of them was published, Unix time in milliseconds.')) }),
+  }),
+  orders: Type.Union(
+    [
+      Closed({
+        open: Count('Orders that this gateway follows.'),
+        stored: Count('Orders that it stored since its start.'),
+        finalized: Count('Orders that ended filled.'),
+        failed: Count('Orders that ended failed.'),
+        expired: Count('Orders that expired.'),
+        executionUs: Type.Object(
           {
-            entries: Count('Events retained for replays.'),
-            bytes: Count('Their size in memory.'),
-            oldestAtMs: Nullable(Count('When the oldest of them was published, Unix time in milliseconds.')),
+            quote: step('Quoting'),
+            build: step('Building the message'),
+            simulate: step('Simulating it'),
+            sign: step('Signing it'),
+            store: step('Storing the order durably'),
+            send: step('Sending the message to the nodes'),
+            total: step('From the request to the answer'),
           },
-          closed,
+          { ...closed, description: 'Latencies of the orders that were sent.' },
         ),
-      },
-      closed,
-    ),
-    orders: Type.Union(
-      [
-        Type.Object(
-          {
-            open: Count('Orders that this gateway follows.'),
-            stored: Count('Orders that it stored since its start.'),
-            finalized: Count('Orders that ended filled.'),
-            failed: Count('Orders that ended failed.'),
-            expired: Count('Orders that expired.'),
-            executionUs: Type.Object(
-              {
-                quote: step('Quoting'),
-                build: step('Building the message'),
-                simulate: step('Simulating it'),
-                sign: step('Signing it'),
-                store: step('Storing the order durably'),
-                send: step('Sending the message to the nodes'),
-                total: step('From the request to the answer'),
-              },
-              { ...closed, description: 'Latencies of the orders that were sent.' },
-            ),
-          },
-          closed,
-        ),
-        Type.Null(),
-      ],
-      { description: 'Execution of orders; null if this gateway does not trade.' },
-    ),
-    trading: Nullable(
-      Type.Object(
-        {
-          mode: Type.Enum(['off', 'paper', 'live'], { description: 'The setting `TRADING`.' }),
-          halted: Type.Boolean({ description: 'The operator has halted trading, or it is unknown whether trading is halted.' }),
-          role: TradingRole,
-        },
-        closed,
-      ),
-      'Null if this gateway has no RPC endpoint or no store, and so refuses orders.',
-    ),
-    ingest: Type.Array(
-      Type.Object(
-        {
-          name: FreeText('Its name.'),
-          value: Type.Record(Type.String(), Type.Unknown(), { description: 'The report of the process: sources, lag, counts.' }),
-        },
-        closed,
-      ),
-      { maxItems: 1_000, description: 'Ingest processes that report.' },
-    ),
-  },
-  { ...closed, title: 'status' },
-);
+      }),
+      Type.Null(),
+    ],
+    { description: 'Execution of orders; null if this gateway does not trade.' },
+  ),
+  trading: Nullable(
+    Closed({
+      mode: Type.Enum(['off', 'paper', 'live'], { description: 'The setting `TRADING`.' }),
+      halted: Type.Boolean({ description: 'The operator has halted trading, or it is unknown whether trading is halted.' }),
+      role: TradingRole,
+    }),
+    'Null if this gateway has no RPC endpoint or no store, and so refuses orders.',
+  ),
+  ingest: Type.Array(
+    Closed({
+      name: FreeText('Its name.'),
+      value: Type.Record(Type.String(), Type.Unknown(), { description: 'The report of the process: sources, lag, counts.' }),
+    }),
+    { maxItems: 1_000, description: 'Ingest processes that report.' },
+  ),
+});
+
+const operation = { method: 'GET', withApiPrefix: false, access: 'open', tag: 'operations' } as const;
 
 export const statusEndpoint = defineEndpoint({
   id: 'status',
@@ -252,50 +206,38 @@ export const statusEndpoint = defineEndpoint({
 });
 
 export const liveEndpoint = defineEndpoint({
+  ...operation,
   id: 'live',
-  method: 'GET',
   path: '/livez',
-  withApiPrefix: false,
-  access: 'open',
-  tag: 'operations',
   summary: 'Liveness: the process runs.',
-  answer: Type.Object({ live: Type.Literal(true) }, closed),
+  answer: Closed({ live: Type.Literal(true) }),
   errors: [],
 });
 
 export const readyEndpoint = defineEndpoint({
+  ...operation,
   id: 'ready',
-  method: 'GET',
   path: '/readyz',
-  withApiPrefix: false,
-  access: 'open',
-  tag: 'operations',
   summary: 'Readiness: all parts of the gateway work, and it is not about to restart.',
   description: 'If a part does not work, the details of the error have the same `parts` and `tradingRole`.',
-  query: Type.Object(
-    {
-      exclude: Type.Optional(
-        Type.String({
-          maxLength: 200,
-          documented: { pattern: `^(${partNames.join('|')})(,(${partNames.join('|')}))*$` },
-          description: 'Parts to ignore, comma-separated.',
-          examples: ['ingest'],
-        }),
-      ),
-    },
-    closed,
-  ),
-  answer: Type.Object({ ready: Type.Literal(true), parts: PartReports, tradingRole: TradingRole }, closed),
+  query: Closed({
+    exclude: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        documented: { pattern: `^(${partNames.join('|')})(,(${partNames.join('|')}))*$` },
+        description: 'Parts to ignore, comma-separated.',
+        examples: ['ingest'],
+      }),
+    ),
+  }),
+  answer: Closed({ ready: Type.Literal(true), parts: PartReports, tradingRole: TradingRole }),
   errors: ['DRAINING', 'UPSTREAM_UNAVAILABLE'],
 });
 
 export const metricsEndpoint = defineEndpoint({
+  ...operation,
   id: 'metrics',
-  method: 'GET',
   path: '/metrics',
-  withApiPrefix: false,
-  access: 'open',
-  tag: 'operations',
   summary: "Metrics in Prometheus' text format, for callers on this machine. Others get `NOT_FOUND`.",
   answer: null,
   contentType: 'text/plain; version=0.0.4; charset=utf-8',

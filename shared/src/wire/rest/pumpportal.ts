@@ -4,7 +4,7 @@ import { OrderStatus } from '../orders.ts';
 import { defineEndpoint, expiryHeader, keylessQuota } from './endpoint.ts';
 import { slippageLimits } from './quote.ts';
 import { exampleMint, exampleWallet } from './trade-examples.ts';
-import { closed, refusedNames } from './fields.ts';
+import { refusedNames } from './fields.ts';
 import {
   addressPattern,
   decimalPattern,
@@ -17,6 +17,7 @@ import {
   upToTenthPattern,
   type Described,
 } from '../values.ts';
+import { Titled, closed } from '../closed.ts';
 
 /**
  * Orders in PumpPortal's format. Flags and numbers may be strings, as in forms. Required fields, flags and numbers are checked after the schema, so that
@@ -148,24 +149,21 @@ const PumpPortalBody = bodyOf('pumpPortal order', []);
 const PumpPortalLocalBody = bodyOf('pumpPortal local order', ['publicKey']);
 export type PumpPortalBody = Static<typeof PumpPortalBody>;
 
-export const PumpPortalAnswer = Type.Object(
-  {
-    signature: Nullable(Signature(), 'Signature of the transaction; null in paper trading.'),
-    errors: Type.Array(FreeText(), {
+export const PumpPortalAnswer = Titled('pumpPortal answer', {
+  signature: Nullable(Signature(), 'Signature of the transaction; null in paper trading.'),
+  errors: Type.Array(FreeText(), {
+    maxItems: 1,
+    description: 'Empty, except if a repeated `Idempotency-Key` returns an order that has failed since.',
+  }),
+  warnings: Type.Optional(
+    Type.Array(Type.String({ maxLength: 256 }), {
       maxItems: 1,
-      description: 'Empty, except if a repeated `Idempotency-Key` returns an order that has failed since.',
+      description: 'What was not carried out as the body says, and why. Not in PumpPortal.',
     }),
-    warnings: Type.Optional(
-      Type.Array(Type.String({ maxLength: 256 }), {
-        maxItems: 1,
-        description: 'What was not carried out as the body says, and why. Not in PumpPortal.',
-      }),
-    ),
-    orderId: OrderId('Id for `GET /trade/orders/{id}`. Not in PumpPortal.'),
-    status: OrderStatus,
-  },
-  { ...closed, title: 'pumpPortal answer' },
-);
+  ),
+  orderId: OrderId('Id for `GET /trade/orders/{id}`. Not in PumpPortal.'),
+  status: OrderStatus,
+});
 export type PumpPortalAnswer = Static<typeof PumpPortalAnswer>;
 
 const refusals = ['INVALID_MINT', 'INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', 'NOT_FOUND'] as const;

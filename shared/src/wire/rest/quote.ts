@@ -4,8 +4,9 @@ import { quotedVenueNames } from '../venues.ts';
 import { Fees } from '../event-parts.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { exampleMint } from './trade-examples.ts';
-import { closed, Venue } from './fields.ts';
+import { Venue } from './fields.ts';
 import { Address, Decimals, Ms, Nullable, percentPattern, Raw, RequestedMint, RequestedSale, Slot, Ui } from '../values.ts';
+import { Closed, Titled, closed } from '../closed.ts';
 
 /** What a buy may spend: SOL, or coins that are worth as much. */
 export const buyLimits = { min: 0.001, max: 100 } as const;
@@ -26,38 +27,35 @@ const { min, max } = buyLimits;
 export const buyAmountMeaning = `Quote coins to spend, with all fees of the venue: ${min} to ${max} SOL, or coins of that value if the token trades against another coin, for example USDC. While the value of that coin in SOL is unknown, ${min} to ${max} whole coins.`;
 
 /** What a trade gives and costs; the same object in quotes and in the answers of trades. */
-export const QuoteObject = Type.Object(
-  {
-    inAmount: Raw('What the trader pays: quote coins with all fees for a buy, tokens for a sell.'),
-    inDecimals: Decimals(),
-    inUiAmount: Ui('inAmount in whole coins.'),
-    outAmount: Raw('What the trader receives: tokens for a buy, quote coins after all fees for a sell.'),
-    outDecimals: Decimals(),
-    outUiAmount: Ui('outAmount in whole coins.'),
-    minOut: Raw('The least that the trader receives at this slippage, rounded up.'),
-    minOutUiAmount: Ui('minOut in whole coins.'),
-    maxIn: Raw('Maximum amount that the trader pays.'),
-    maxInUiAmount: Ui('maxIn in whole coins.'),
-    price: Ui('Quote coins for one token on average, fees included.'),
-    priceImpactPct: Type.Number({
-      minimum: 0,
-      description:
-        'How much worse the average price of the trade is than the price before it, without fees; percent, rounded up to hundredths.',
-    }),
-    fees: Fees,
-    feeTotal: Raw(
-      'Sum of all fees in the quote coin, at the rate of this trade. `inAmount` of a buy contains them, and they are already subtracted from `outAmount` of a sell.',
+export const QuoteObject = Closed({
+  inAmount: Raw('What the trader pays: quote coins with all fees for a buy, tokens for a sell.'),
+  inDecimals: Decimals(),
+  inUiAmount: Ui('inAmount in whole coins.'),
+  outAmount: Raw('What the trader receives: tokens for a buy, quote coins after all fees for a sell.'),
+  outDecimals: Decimals(),
+  outUiAmount: Ui('outAmount in whole coins.'),
+  minOut: Raw('The least that the trader receives at this slippage, rounded up.'),
+  minOutUiAmount: Ui('minOut in whole coins.'),
+  maxIn: Raw('Maximum amount that the trader pays.'),
+  maxInUiAmount: Ui('maxIn in whole coins.'),
+  price: Ui('Quote coins for one token on average, fees included.'),
+  priceImpactPct: Type.Number({
+    minimum: 0,
+    description:
+      'How much worse the average price of the trade is than the price before it, without fees; percent, rounded up to hundredths.',
+  }),
+  fees: Fees,
+  feeTotal: Raw(
+    'Sum of all fees in the quote coin, at the rate of this trade. `inAmount` of a buy contains them, and they are already subtracted from `outAmount` of a sell.',
+  ),
+  feeTotalUi: Ui('feeTotal in whole quote coins.'),
+  tip: Type.Optional(
+    Raw(
+      'Tips of the transaction for a Jito block engine or a Helius Sender, lamports. They are not in `feeTotal`. Absent if there are none.',
     ),
-    feeTotalUi: Ui('feeTotal in whole quote coins.'),
-    tip: Type.Optional(
-      Raw(
-        'Tips of the transaction for a Jito block engine or a Helius Sender, lamports. They are not in `feeTotal`. Absent if there are none.',
-      ),
-    ),
-    tipUi: Type.Optional(Ui('The same in SOL.')),
-  },
-  closed,
-);
+  ),
+  tipUi: Type.Optional(Ui('The same in SOL.')),
+});
 export type QuoteObject = Static<typeof QuoteObject>;
 
 const notAll = { sellAll: { const: false } };
@@ -102,26 +100,23 @@ export const QuoteBody = Type.Object(
 );
 export type QuoteBody = Static<typeof QuoteBody>;
 
-export const QuoteAnswer = Type.Object(
-  {
-    side: Type.Enum(['buy', 'sell']),
-    mint: Address('Mint.'),
-    pool: Venue('Venue of the trade.'),
-    poolAddress: Address('The bonding curve or pool.'),
-    quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
-    quote: QuoteObject,
-    completesCurve: Nullable(
-      Type.Boolean({ description: 'This buy takes the last tokens of the curve, which then moves to a pool.' }),
-      'Null if the venue has no curve.',
-    ),
-    cut: Type.Boolean({ description: 'The curve has fewer tokens left than the amount could buy. Only these are bought, for less.' }),
-    slot: Slot('Slot of the reserves.'),
-    ageMs: Ms('Age of the reserves: the time since they were requested.'),
-    feesSlot: Slot('Slot of the fee tables.'),
-    feesAgeMs: Ms('Age of the fee tables.'),
-  },
-  { ...closed, title: 'quote' },
-);
+export const QuoteAnswer = Titled('quote', {
+  side: Type.Enum(['buy', 'sell']),
+  mint: Address('Mint.'),
+  pool: Venue('Venue of the trade.'),
+  poolAddress: Address('The bonding curve or pool.'),
+  quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
+  quote: QuoteObject,
+  completesCurve: Nullable(
+    Type.Boolean({ description: 'This buy takes the last tokens of the curve, which then moves to a pool.' }),
+    'Null if the venue has no curve.',
+  ),
+  cut: Type.Boolean({ description: 'The curve has fewer tokens left than the amount could buy. Only these are bought, for less.' }),
+  slot: Slot('Slot of the reserves.'),
+  ageMs: Ms('Age of the reserves: the time since they were requested.'),
+  feesSlot: Slot('Slot of the fee tables.'),
+  feesAgeMs: Ms('Age of the fee tables.'),
+});
 export type QuoteAnswer = Static<typeof QuoteAnswer>;
 
 export const quoteEndpoint = defineEndpoint({

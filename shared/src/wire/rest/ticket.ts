@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
 import { Ms, RequestedIp, Ticket } from '../values.ts';
+import { Closed, Titled } from '../closed.ts';
 
 export const wsTicketEndpoint = defineEndpoint({
   id: 'wsTicket',
@@ -13,20 +14,14 @@ export const wsTicketEndpoint = defineEndpoint({
   description:
     'Connect to `/api/data?ticket=TICKET` before it expires. It works once, on any gateway, and is void when the key is revoked. ' +
     'The connection counts as a connection of the key, and its handshake as a request.',
-  body: Type.Object(
-    {
-      address: Type.Optional(
-        RequestedIp('The only IP address that may use the ticket. It replaces the addresses to which the key is limited.'),
-      ),
-    },
-    { additionalProperties: false },
-  ),
-  answer: Type.Object(
-    {
-      ticket: Ticket('43 characters that need no escaping in a URL.'),
-      expiresInMs: Ms('Time until it expires.'),
-    },
-    { additionalProperties: false, title: 'ticket' },
-  ),
+  body: Closed({
+    address: Type.Optional(
+      RequestedIp('The only IP address that may use the ticket. It replaces the addresses to which the key is limited.'),
+    ),
+  }),
+  answer: Titled('ticket', {
+    ticket: Ticket('43 characters that need no escaping in a URL.'),
+    expiresInMs: Ms('Time until it expires.'),
+  }),
   errors: ['UPSTREAM_UNAVAILABLE'],
 });

@@ -2,54 +2,41 @@ import { Type, type Static } from 'typebox';
 import { candleFields, TradeEvent } from '../events.ts';
 import { candleIntervalNames } from '../intervals.ts';
 import { defineEndpoint } from './endpoint.ts';
-import { closed } from './fields.ts';
 import { mintParams } from './token.ts';
 import { Address, EventId, Nullable, UnixSeconds } from '../values.ts';
+import { Closed, Titled } from '../closed.ts';
+import { Limit, tokenRead } from './fields.ts';
 
-const Candle = Type.Object(
-  {
-    ...candleFields,
-    closed: Type.Boolean({
-      description: 'The interval ended at least five seconds ago. A trade that arrives later still changes the candle.',
-    }),
-  },
-  closed,
-);
+const Candle = Closed({
+  ...candleFields,
+  closed: Type.Boolean({
+    description: 'The interval ended at least five seconds ago. A trade that arrives later still changes the candle.',
+  }),
+});
 export type Candle = Static<typeof Candle>;
 
 /** Candles of one answer. */
 export const candleLimits = { default: 300, max: 1000 } as const;
 
 export const tokenCandlesEndpoint = defineEndpoint({
+  ...tokenRead,
   id: 'tokenCandles',
-  method: 'GET',
   path: '/token/candles/{mint}',
-  withApiPrefix: true,
-  access: 'read',
-  tag: 'token',
   summary: 'Candles of one token: open, high, low, close and volume for each interval.',
   description:
     'Oldest first. An interval without a trade has no candle. If there are more than `limit` between `from` and `to`, the newest are returned. For older ones, set `to` to the `start` of the first. So one request with `to` and `limit` returns the `countBack` candles before a moment that a datafeed asks for. Without `from`, an empty list means that no older candle exists.',
   params: mintParams,
-  query: Type.Object(
-    {
-      interval: Type.Optional(Type.Enum(candleIntervalNames, { description: 'Default: `1m`.' })),
-      from: Type.Optional(UnixSeconds('Unix seconds; candles that begin at or after it.')),
-      to: Type.Optional(UnixSeconds('Unix seconds; candles that begin before it. Default: now.')),
-      limit: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: candleLimits.max,
-          description: `Maximum number of candles to return. Default: ${candleLimits.default}.`,
-        }),
-      ),
-    },
-    closed,
-  ),
-  answer: Type.Object(
-    { mint: Address('Mint.'), interval: Type.Enum(candleIntervalNames), candles: Type.Array(Candle, { maxItems: candleLimits.max }) },
-    { ...closed, title: 'tokenCandles' },
-  ),
+  query: Closed({
+    interval: Type.Optional(Type.Enum(candleIntervalNames, { description: 'Default: `1m`.' })),
+    from: Type.Optional(UnixSeconds('Unix seconds; candles that begin at or after it.')),
+    to: Type.Optional(UnixSeconds('Unix seconds; candles that begin before it. Default: now.')),
+    limit: Limit('candles', candleLimits),
+  }),
+  answer: Titled('tokenCandles', {
+    mint: Address('Mint.'),
+    interval: Type.Enum(candleIntervalNames),
+    candles: Type.Array(Candle, { maxItems: candleLimits.max }),
+  }),
   errors: ['INVALID_MINT', 'UPSTREAM_UNAVAILABLE'],
 });
 
@@ -57,36 +44,21 @@ export const tokenCandlesEndpoint = defineEndpoint({
 export const tradeLimits = { default: 50, max: 200 } as const;
 
 export const tokenTradesEndpoint = defineEndpoint({
+  ...tokenRead,
   id: 'tokenTrades',
-  method: 'GET',
   path: '/token/trades/{mint}',
-  withApiPrefix: true,
-  access: 'read',
-  tag: 'token',
   summary: 'Recent trades of one token, newest first, as on the stream.',
   params: mintParams,
-  query: Type.Object(
-    {
-      before: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 160, description: 'Return only trades older than this id: `next` of the previous answer.' }),
-      ),
-      limit: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: tradeLimits.max,
-          description: `Maximum number of trades to return. Default: ${tradeLimits.default}.`,
-        }),
-      ),
-    },
-    closed,
-  ),
-  answer: Type.Object(
-    {
-      mint: Address('Mint.'),
-      trades: Type.Array(TradeEvent, { maxItems: tradeLimits.max }),
-      next: Nullable(EventId(), 'Send it as `before` for the next, older trades; null if no older ones are stored.'),
-    },
-    { ...closed, title: 'tokenTrades' },
-  ),
+  query: Closed({
+    before: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 160, description: 'Return only trades older than this id: `next` of the previous answer.' }),
+    ),
+    limit: Limit('trades', tradeLimits),
+  }),
+  answer: Titled('tokenTrades', {
+    mint: Address('Mint.'),
+    trades: Type.Array(TradeEvent, { maxItems: tradeLimits.max }),
+    next: Nullable(EventId(), 'Send it as `before` for the next, older trades; null if no older ones are stored.'),
+  }),
   errors: ['INVALID_MINT', 'UPSTREAM_UNAVAILABLE'],
 });

@@ -2,36 +2,31 @@ import { Type, type Static } from 'typebox';
 import { Traits } from '../event-parts.ts';
 import { metadataFields, Reserves } from '../events.ts';
 import { defineEndpoint } from './endpoint.ts';
-import { closed, priceNullMeaning, priceNullReasons, SolUsd, Venue } from './fields.ts';
+import { Limit, priceNullMeaning, priceNullReasons, SolUsd, tokenRead, Venue } from './fields.ts';
 import { Address, Bps, Count, Decimals, Ms, Nullable, Raw, RequestedMint, Slot, TokenName, TokenUri, Ui } from '../values.ts';
+import { Closed, Titled, closed } from '../closed.ts';
 
 /** The mint in the path. A text that is not a mint is refused with INVALID_MINT. */
-export const mintParams = Type.Object({ mint: RequestedMint() }, closed);
+export const mintParams = Closed({ mint: RequestedMint() });
 
-const TransferFee = Type.Object(
-  {
-    bps: Bps('Withheld from every transfer, basis points.'),
-    maxFee: Raw('Maximum amount that one transfer pays.'),
-    nextBps: Nullable(Bps(), 'Rate that is already set for a later epoch; null if there is none.'),
-    nextMaxFee: Nullable(Raw('Maximum amount that one transfer then pays.'), 'Null if `nextBps` is.'),
-    nextEpoch: Nullable(Count(), 'The first epoch with the new rate; null if `nextBps` is.'),
-    configAuthority: Nullable(Address('May change the fee.'), 'Null: no one may.'),
-    withdrawAuthority: Nullable(Address('May withdraw the withheld fees.'), 'Null: no one may.'),
-  },
-  closed,
-);
+const TransferFee = Closed({
+  bps: Bps('Withheld from every transfer, basis points.'),
+  maxFee: Raw('Maximum amount that one transfer pays.'),
+  nextBps: Nullable(Bps(), 'Rate that is already set for a later epoch; null if there is none.'),
+  nextMaxFee: Nullable(Raw('Maximum amount that one transfer then pays.'), 'Null if `nextBps` is.'),
+  nextEpoch: Nullable(Count(), 'The first epoch with the new rate; null if `nextBps` is.'),
+  configAuthority: Nullable(Address('May change the fee.'), 'Null: no one may.'),
+  withdrawAuthority: Nullable(Address('May withdraw the withheld fees.'), 'Null: no one may.'),
+});
 
 const Extensions = Type.Object(
   {
     transferFee: Nullable(TransferFee, 'Fee that is withheld from transfers; null if the mint has no such extension.'),
     transferHook: Nullable(
-      Type.Object(
-        {
-          programId: Nullable(Address('Program that every transfer calls. It can refuse the transfer.'), 'Null: currently none.'),
-          authority: Nullable(Address('May set the program.'), 'Null: no one may.'),
-        },
-        closed,
-      ),
+      Closed({
+        programId: Nullable(Address('Program that every transfer calls. It can refuse the transfer.'), 'Null: currently none.'),
+        authority: Nullable(Address('May set the program.'), 'Null: no one may.'),
+      }),
       'Null if the mint has no such extension.',
     ),
     permanentDelegate: Nullable(Address('May move or burn the tokens of every holder.'), 'Null: no one may.'),
@@ -43,38 +38,29 @@ const Extensions = Type.Object(
     ),
     nonTransferable: Type.Boolean({ description: 'Tokens cannot be moved, only burned.' }),
     pausable: Nullable(
-      Type.Object(
-        {
-          paused: Type.Boolean({ description: 'Whether transfers, mints and burns are paused now.' }),
-          authority: Nullable(Address('May pause and resume.'), 'Null: no one may.'),
-        },
-        closed,
-      ),
+      Closed({
+        paused: Type.Boolean({ description: 'Whether transfers, mints and burns are paused now.' }),
+        authority: Nullable(Address('May pause and resume.'), 'Null: no one may.'),
+      }),
       'Null if the mint has no such extension.',
     ),
     confidentialTransfer: Type.Boolean({ description: 'Amounts of transfers may be hidden.' }),
     interestBearing: Nullable(
-      Type.Object(
-        {
-          rateBps: Type.Integer({
-            minimum: -32_768,
-            maximum: 32_767,
-            description: 'Yearly interest by which UI amounts grow, basis points; may be negative.',
-          }),
-          authority: Nullable(Address('May set the rate.'), 'Null: no one may.'),
-        },
-        closed,
-      ),
+      Closed({
+        rateBps: Type.Integer({
+          minimum: -32_768,
+          maximum: 32_767,
+          description: 'Yearly interest by which UI amounts grow, basis points; may be negative.',
+        }),
+        authority: Nullable(Address('May set the rate.'), 'Null: no one may.'),
+      }),
       'Other programs may display UI amounts with interest; sluice never does. Null if the mint has no such extension.',
     ),
     scaledUiAmount: Nullable(
-      Type.Object(
-        {
-          multiplier: Type.Number({ description: 'Other programs multiply UI amounts by it; sluice never does.' }),
-          authority: Nullable(Address('May set it.'), 'Null: no one may.'),
-        },
-        closed,
-      ),
+      Closed({
+        multiplier: Type.Number({ description: 'Other programs multiply UI amounts by it; sluice never does.' }),
+        authority: Nullable(Address('May set it.'), 'Null: no one may.'),
+      }),
       'Null if the mint has no such extension.',
     ),
     closeAuthority: Nullable(Address('May close the mint once its supply is 0.'), 'Null: no one may.'),
@@ -89,15 +75,12 @@ const Extensions = Type.Object(
   },
 );
 
-const Window = Type.Object(
-  {
-    buys: Count('Buys.'),
-    sells: Count('Sells.'),
-    volumeSol: Ui('Volume in SOL. Trades in another quote coin count with their value in SOL, if it is known.'),
-    volumeUsd: Ui('Volume in USD, without trades that had no price in USD.'),
-  },
-  closed,
-);
+const Window = Closed({
+  buys: Count('Buys.'),
+  sells: Count('Sells.'),
+  volumeSol: Ui('Volume in SOL. Trades in another quote coin count with their value in SOL, if it is known.'),
+  volumeUsd: Ui('Volume in USD, without trades that had no price in USD.'),
+});
 
 const Windows = Nullable(
   Type.Object(
@@ -112,144 +95,129 @@ const Windows = Nullable(
 );
 
 const OffChain = Nullable(
-  Type.Object(metadataFields, closed),
+  Closed(metadataFields),
   'Content of the JSON document at `uri`; null if it is not known yet. The first request starts to fetch it.',
 );
 
 /** Pools of one answer: as many as the directory stores for a mint. */
 export const maxTokenPools = 16;
 
-const TokenPool = Type.Object(
-  {
-    venue: Venue('Venue of the pool.'),
-    poolAddress: Address('The pool or curve.'),
-    quoteMint: Address('Its quote coin; wrapped SOL for SOL.'),
-    slot: Slot('Slot of the values: of the last price event of the pool, or of the read (`chain`).'),
-    priceQuote: Nullable(
-      Ui('Quote coins for one token in this pool.'),
-      'Null if no current price is known, for example because the pool is empty or the curve is complete.',
+const TokenPool = Closed({
+  venue: Venue('Venue of the pool.'),
+  poolAddress: Address('The pool or curve.'),
+  quoteMint: Address('Its quote coin; wrapped SOL for SOL.'),
+  slot: Slot('Slot of the values: of the last price event of the pool, or of the read (`chain`).'),
+  priceQuote: Nullable(
+    Ui('Quote coins for one token in this pool.'),
+    'Null if no current price is known, for example because the pool is empty or the curve is complete.',
+  ),
+  priceSol: Nullable(Ui('SOL for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown.'),
+  priceUsd: Nullable(Ui('USD for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in USD is unknown.'),
+  liquiditySol: Nullable(
+    Ui(
+      'Liquidity: quote coins that the pool holds and can pay out (without virtual reserves), in SOL. With concentrated liquidity as of `chain`.',
     ),
-    priceSol: Nullable(Ui('SOL for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown.'),
-    priceUsd: Nullable(Ui('USD for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in USD is unknown.'),
-    liquiditySol: Nullable(
-      Ui(
-        'Liquidity: quote coins that the pool holds and can pay out (without virtual reserves), in SOL. With concentrated liquidity as of `chain`.',
-      ),
-      'Null if it is unknown, or if the curve is complete.',
-    ),
-    liquidityUsd: Nullable(Ui('The same in USD.'), 'Null if it is unknown, or if the curve is complete.'),
-  },
-  closed,
-);
+    'Null if it is unknown, or if the curve is complete.',
+  ),
+  liquidityUsd: Nullable(Ui('The same in USD.'), 'Null if it is unknown, or if the curve is complete.'),
+});
 
-export const TokenInfo = Type.Object(
-  {
-    mint: Address('Mint.'),
-    asOfMs: Ms('Unix time of this answer. All ages are relative to it. An answer may be reused for up to 250 ms.'),
-    simulated: Type.Optional(Type.Literal(true, { description: 'Present and true if the chain is simulated.' })),
-    name: Nullable(TokenName(), 'From the metadata that the mint points to: in the mint itself or of Metaplex. Null if there is none.'),
-    symbol: Nullable(TokenName(), 'Like `name`.'),
-    uri: Nullable(TokenUri(), 'Address of the off-chain metadata. From the same source as `name`.'),
-    metadataSource: Nullable(
-      Type.Enum(['token-2022', 'metaplex', 'event'], { description: '`event`: from the creation event, because no account has them.' }),
-      'Source of name, symbol and URI; null if there is none.',
-    ),
-    updateAuthority: Nullable(Address('May change name, symbol and URI.'), 'Null if no one may, or if it is unknown.'),
-    offChain: OffChain,
-    tokenProgram: Address('SPL Token or Token-2022.'),
-    decimals: Decimals(),
-    supply: Raw('Supply as of `chain`.'),
-    supplyUi: Ui('Supply in whole tokens.'),
-    mintAuthority: Nullable(Address('May mint more tokens.'), 'Null: no one may.'),
-    freezeAuthority: Nullable(Address('May freeze the accounts of holders.'), 'Null: no one may.'),
-    extensions: Extensions,
-    chain: Type.Object(
-      { slot: Slot('Slot of the read.'), ageMs: Ms('Age of the read at `asOfMs`.') },
-      {
-        ...closed,
-        description:
-          'When supply, authorities, extensions and metadata were read from the chain. They are read again every minute as long as there are requests.',
-      },
-    ),
-    creator: Nullable(Address('Creator according to the venue, who receives the creator fee.'), 'Null if it is unknown.'),
-    traits: Nullable(Traits, 'Null if they are not known.'),
-    creatorFeeBps: Nullable(Bps('Creator fee that was set for this token; 0 if the venue decides.'), 'Null if it is not known.'),
-    venue: Nullable(
-      Venue(
-        'Venue of the main pool: the bonding curve until it is complete, and then the pool to which it migrated. Without a curve, the main pool is chosen by its depth: what sellers receive until the price has fallen by 1 %.',
-      ),
-      'Null if no supported venue trades it.',
-    ),
-    poolAddress: Nullable(Address('The main pool or curve.'), 'Null if `venue` is.'),
-    quoteMint: Nullable(Address('Its quote coin; wrapped SOL for SOL.'), 'Null if `venue` is.'),
-    pools: Type.Array(TokenPool, {
-      maxItems: maxTokenPools,
+export const TokenInfo = Titled('tokenInfo', {
+  mint: Address('Mint.'),
+  asOfMs: Ms('Unix time of this answer. All ages are relative to it. An answer may be reused for up to 250 ms.'),
+  simulated: Type.Optional(Type.Literal(true, { description: 'Present and true if the chain is simulated.' })),
+  name: Nullable(TokenName(), 'From the metadata that the mint points to: in the mint itself or of Metaplex. Null if there is none.'),
+  symbol: Nullable(TokenName(), 'Like `name`.'),
+  uri: Nullable(TokenUri(), 'Address of the off-chain metadata. From the same source as `name`.'),
+  metadataSource: Nullable(
+    Type.Enum(['token-2022', 'metaplex', 'event'], { description: '`event`: from the creation event, because no account has them.' }),
+    'Source of name, symbol and URI; null if there is none.',
+  ),
+  updateAuthority: Nullable(Address('May change name, symbol and URI.'), 'Null if no one may, or if it is unknown.'),
+  offChain: OffChain,
+  tokenProgram: Address('SPL Token or Token-2022.'),
+  decimals: Decimals(),
+  supply: Raw('Supply as of `chain`.'),
+  supplyUi: Ui('Supply in whole tokens.'),
+  mintAuthority: Nullable(Address('May mint more tokens.'), 'Null: no one may.'),
+  freezeAuthority: Nullable(Address('May freeze the accounts of holders.'), 'Null: no one may.'),
+  extensions: Extensions,
+  chain: Type.Object(
+    { slot: Slot('Slot of the read.'), ageMs: Ms('Age of the read at `asOfMs`.') },
+    {
+      ...closed,
       description:
-        'The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known when it is opened, by its trades, or because its address follows from the mint.',
+        'When supply, authorities, extensions and metadata were read from the chain. They are read again every minute as long as there are requests.',
+    },
+  ),
+  creator: Nullable(Address('Creator according to the venue, who receives the creator fee.'), 'Null if it is unknown.'),
+  traits: Nullable(Traits, 'Null if they are not known.'),
+  creatorFeeBps: Nullable(Bps('Creator fee that was set for this token; 0 if the venue decides.'), 'Null if it is not known.'),
+  venue: Nullable(
+    Venue(
+      'Venue of the main pool: the bonding curve until it is complete, and then the pool to which it migrated. Without a curve, the main pool is chosen by its depth: what sellers receive until the price has fallen by 1 %.',
+    ),
+    'Null if no supported venue trades it.',
+  ),
+  poolAddress: Nullable(Address('The main pool or curve.'), 'Null if `venue` is.'),
+  quoteMint: Nullable(Address('Its quote coin; wrapped SOL for SOL.'), 'Null if `venue` is.'),
+  pools: Type.Array(TokenPool, {
+    maxItems: maxTokenPools,
+    description:
+      'The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known when it is opened, by its trades, or because its address follows from the mint.',
+  }),
+  curve: Nullable(
+    Closed({
+      poolAddress: Address('The bonding curve.'),
+      progressPercent: Nullable(
+        Type.Number({ minimum: 0, maximum: 100 }),
+        'Part of its tokens that was sold; null if no current value is known.',
+      ),
+      complete: Type.Boolean({ description: 'All tokens are sold. The curve no longer trades, and the token moves to a pool.' }),
     }),
-    curve: Nullable(
-      Type.Object(
-        {
-          poolAddress: Address('The bonding curve.'),
-          progressPercent: Nullable(
-            Type.Number({ minimum: 0, maximum: 100 }),
-            'Part of its tokens that was sold; null if no current value is known.',
-          ),
-          complete: Type.Boolean({ description: 'All tokens are sold. The curve no longer trades, and the token moves to a pool.' }),
-        },
-        closed,
-      ),
-      'Null if the token has no bonding curve.',
-    ),
-    reserves: Nullable(Reserves, 'Reserves of the main pool, raw integers; null if no current value is known.'),
-    priceQuote: Nullable(
-      Ui('Quote coins for one token, from the reserves of the main pool.'),
-      'Null if no current price is known; `priceNullReason` has the reason.',
-    ),
-    priceSol: Nullable(Ui('SOL for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown.'),
-    priceUsd: Nullable(Ui('USD for one token, at the current SOL/USD price.'), 'Null if `priceSol` or `solUsd` is.'),
-    priceNullReason: Nullable(Type.Enum([...priceNullReasons], { description: priceNullMeaning }), 'Null if there is a price.'),
-    priceSlot: Nullable(Slot('Slot of the reserves behind the price.'), 'Null if there is no price.'),
-    priceAgeMs: Nullable(Ms('Age of these reserves at `asOfMs`. They stay valid until the next trade.'), 'Null if there is no price.'),
+    'Null if the token has no bonding curve.',
+  ),
+  reserves: Nullable(Reserves, 'Reserves of the main pool, raw integers; null if no current value is known.'),
+  priceQuote: Nullable(
+    Ui('Quote coins for one token, from the reserves of the main pool.'),
+    'Null if no current price is known; `priceNullReason` has the reason.',
+  ),
+  priceSol: Nullable(Ui('SOL for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown.'),
+  priceUsd: Nullable(Ui('USD for one token, at the current SOL/USD price.'), 'Null if `priceSol` or `solUsd` is.'),
+  priceNullReason: Nullable(Type.Enum([...priceNullReasons], { description: priceNullMeaning }), 'Null if there is a price.'),
+  priceSlot: Nullable(Slot('Slot of the reserves behind the price.'), 'Null if there is no price.'),
+  priceAgeMs: Nullable(Ms('Age of these reserves at `asOfMs`. They stay valid until the next trade.'), 'Null if there is no price.'),
     confirmedPrice: Nullable(
-      Type.Object(
-        {
-          priceQuote: Ui('Quote coins for one token.'),
-          priceSol: Nullable(Ui('SOL for one token.'), 'Null if the value of the quote coin in SOL is unknown.'),
-          priceUsd: Nullable(Ui('USD for one token, at the current SOL/USD price.'), 'Null if `priceSol` or `solUsd` is.'),
-          slot: Slot('Confirmed slot of the price.'),
-        },
-        closed,
-      ),
+      Closed({
+        priceQuote: Ui('Quote coins for one token.'),
+        priceSol: Nullable(Ui('SOL for one token.'), 'Null if the value of the quote coin in SOL is unknown.'),
+        priceUsd: Nullable(Ui('USD for one token, at the current SOL/USD price.'), 'Null if `priceSol` or `solUsd` is.'),
+        slot: Slot('Confirmed slot of the price.'),
+      }),
       'Newest price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token.',
     ),
-    solUsd: SolUsd,
-    marketCapSol: Nullable(
-      Ui('Price times supply, in SOL.'),
-      'Null if the price is, or if the mint states no supply, as that of wrapped SOL.',
-    ),
-    marketCapUsd: Nullable(
-      Ui('Price times supply, in USD.'),
-      'Null if the price is, or if the mint states no supply, as that of wrapped SOL.',
-    ),
-    liquiditySol: Nullable(
-      Ui('Liquidity of the main pool: quote coins that it holds and can pay out (without virtual reserves), in SOL.'),
-      'Null if it is unknown.',
-    ),
-    liquidityUsd: Nullable(Ui('The same in USD.'), 'Null if it is unknown.'),
-    windows: Windows,
-  },
-  { ...closed, title: 'tokenInfo' },
-);
+  solUsd: SolUsd,
+  marketCapSol: Nullable(
+    Ui('Price times supply, in SOL.'),
+    'Null if the price is, or if the mint states no supply, as that of wrapped SOL.',
+  ),
+  marketCapUsd: Nullable(
+    Ui('Price times supply, in USD.'),
+    'Null if the price is, or if the mint states no supply, as that of wrapped SOL.',
+  ),
+  liquiditySol: Nullable(
+    Ui('Liquidity of the main pool: quote coins that it holds and can pay out (without virtual reserves), in SOL.'),
+    'Null if it is unknown.',
+  ),
+  liquidityUsd: Nullable(Ui('The same in USD.'), 'Null if it is unknown.'),
+  windows: Windows,
+});
 export type TokenInfo = Static<typeof TokenInfo>;
 
 export const tokenInfoEndpoint = defineEndpoint({
+  ...tokenRead,
   id: 'tokenInfo',
-  method: 'GET',
   path: '/token/info/{mint}',
-  withApiPrefix: true,
-  access: 'read',
-  tag: 'token',
   summary: 'One token: identity, supply, authorities, market, price, volumes.',
   description: 'An unknown number is null, never 0. For a mint that no supported venue trades, `venue` and the prices are null.',
   params: mintParams,
@@ -257,94 +225,73 @@ export const tokenInfoEndpoint = defineEndpoint({
   errors: ['INVALID_MINT', 'UPSTREAM_UNAVAILABLE'],
 });
 
-const FoundToken = Type.Object(
-  {
-    mint: Address('Mint.'),
-    symbol: Nullable(TokenName(), 'Null if it has none.'),
-    name: Nullable(TokenName(), 'Null if it has none.'),
-    createdAtMs: Nullable(Ms('Unix time at which its creation was received.'), 'Null if this gateway has not seen the creation.'),
-  },
-  closed,
-);
+const FoundToken = Closed({
+  mint: Address('Mint.'),
+  symbol: Nullable(TokenName(), 'Null if it has none.'),
+  name: Nullable(TokenName(), 'Null if it has none.'),
+  createdAtMs: Nullable(Ms('Unix time at which its creation was received.'), 'Null if this gateway has not seen the creation.'),
+});
 export type FoundToken = Static<typeof FoundToken>;
 
 /** Tokens of one answer. */
 export const searchLimits = { default: 20, max: 100 } as const;
 
 export const tokenSearchEndpoint = defineEndpoint({
+  ...tokenRead,
   id: 'tokenSearch',
-  method: 'GET',
   path: '/token/search',
-  withApiPrefix: true,
-  access: 'read',
-  tag: 'token',
   summary: 'Tokens that the gateway knows, by a part of symbol, name or mint.',
   description:
     'Tokens with exactly this symbol come first, then the last ones that the gateway learned of. Searched are the tokens whose creation this gateway has received, and those that were requested from it, at most 30,000. Any other token can be read by its mint. Names are chosen freely: compare mints.',
   query: Type.Object(
     {
       text: Type.String({ minLength: 1, maxLength: 64, description: 'A part of symbol or name, in upper or lower case, or of the mint.' }),
-      limit: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: searchLimits.max,
-          description: `Maximum number of tokens to return. Default: ${searchLimits.default}.`,
-        }),
-      ),
+      limit: Limit('tokens', searchLimits),
     },
     { ...closed, examples: [{ text: 'dog' }] },
   ),
-  answer: Type.Object({ tokens: Type.Array(FoundToken, { maxItems: searchLimits.max }) }, { ...closed, title: 'tokenSearch' }),
+  answer: Titled('tokenSearch', { tokens: Type.Array(FoundToken, { maxItems: searchLimits.max }) }),
   errors: [],
 });
 
 /** Holders of one answer: nodes list 20 accounts. */
 export const maxHolders = 20;
 
-const Holder = Type.Object(
-  {
-    owner: Address('Owner of the accounts.'),
-    kind: Type.Enum(['curve', 'pool', 'program', 'wallet'], {
-      description:
-        '`curve`, `pool`: the bonding curve, or a followed pool, of this token. `program`: an address without a private key, so a program holds the tokens: a pool of another venue, a lock, or a shared wallet. `wallet`: an address that may have a private key.',
-    }),
-    venue: Nullable(Venue('Venue of the curve or pool.'), 'Null for the other kinds.'),
-    accounts: Count('The listed accounts of this owner.'),
-    amount: Raw('Their balance in total.'),
-    uiAmount: Ui('Whole tokens.'),
-    sharePercent: Nullable(
-      Type.Number({ minimum: 0, maximum: 100, description: 'Part of the supply, percent.' }),
-      'Null if the supply is 0, or less than the balance because it changed in between.',
-    ),
-  },
-  closed,
-);
+const Holder = Closed({
+  owner: Address('Owner of the accounts.'),
+  kind: Type.Enum(['curve', 'pool', 'program', 'wallet'], {
+    description:
+      '`curve`, `pool`: the bonding curve, or a followed pool, of this token. `program`: an address without a private key, so a program holds the tokens: a pool of another venue, a lock, or a shared wallet. `wallet`: an address that may have a private key.',
+  }),
+  venue: Nullable(Venue('Venue of the curve or pool.'), 'Null for the other kinds.'),
+  accounts: Count('The listed accounts of this owner.'),
+  amount: Raw('Their balance in total.'),
+  uiAmount: Ui('Whole tokens.'),
+  sharePercent: Nullable(
+    Type.Number({ minimum: 0, maximum: 100, description: 'Part of the supply, percent.' }),
+    'Null if the supply is 0, or less than the balance because it changed in between.',
+  ),
+});
 
 export const tokenHoldersEndpoint = defineEndpoint({
+  ...tokenRead,
   id: 'tokenHolders',
-  method: 'GET',
   path: '/token/holders/{mint}',
-  withApiPrefix: true,
-  access: 'read',
-  tag: 'token',
   summary: 'The largest holders of one token, and their shares of the supply.',
   description:
     'From the 20 largest accounts that nodes list (`getTokenLargestAccounts`); accounts of one owner are added up. The number of all holders is not known.',
   params: mintParams,
-  answer: Type.Object(
-    {
-      mint: Address('Mint.'),
-      asOfMs: Ms('Unix time of the read. An answer is reused for up to 30 s.'),
-      simulated: Type.Optional(Type.Literal(true, { description: 'Present and true if the chain is simulated.' })),
-      slot: Nullable(Slot('Slot of the read.'), 'Null if `holders` is.'),
-      decimals: Decimals(),
-      supply: Raw('Supply, as in `/token/info`.'),
-      holders: Nullable(
-        Type.Array(Holder, { maxItems: maxHolders, description: 'The largest balance first.' }),
-        'Null if no node lists them: many nodes refuse the method, or refuse it for tokens with many holders.',
-      ),
-    },
-    { ...closed, title: 'tokenHolders' },
-  ),
+  answer: Titled('tokenHolders', {
+    mint: Address('Mint.'),
+    asOfMs: Ms('Unix time of the read. An answer is reused for up to 30 s.'),
+    simulated: Type.Optional(Type.Literal(true, { description: 'Present and true if the chain is simulated.' })),
+    slot: Nullable(Slot('Slot of the read.'), 'Null if `holders` is.'),
+    decimals: Decimals(),
+    supply: Raw('Supply, as in `/token/info`.'),
+    holders: Nullable(
+      Type.Array(Holder, { maxItems: maxHolders, description: 'The largest balance first.' }),
+      'Null if no node lists them: many nodes refuse the method, or refuse it for tokens with many holders.',
+    ),
+  }),
   errors: ['INVALID_MINT', 'UPSTREAM_UNAVAILABLE'],
 });

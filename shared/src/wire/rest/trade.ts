@@ -13,7 +13,7 @@ import {
   tradeExample,
   transactionExample,
 } from './trade-examples.ts';
-import { closed, Venue } from './fields.ts';
+import { Limit, Venue } from './fields.ts';
 import {
   Address,
   Base64,
@@ -30,6 +30,7 @@ import {
   Ui,
   orderIdPattern,
 } from '../values.ts';
+import { Closed, closed } from '../closed.ts';
 
 /** Priority fee of a transaction, SOL. */
 const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;
@@ -144,13 +145,10 @@ const tradeFields = {
 } as const;
 
 const Simulation = Nullable(
-  Type.Object(
-    {
-      unitsConsumed: Count('Compute units.'),
-      slot: Slot('Slot of the state that the simulation used.'),
-    },
-    closed,
-  ),
+  Closed({
+    unitsConsumed: Count('Compute units.'),
+    slot: Slot('Slot of the state that the simulation used.'),
+  }),
   'The simulation that the transaction passed; null if there was none.',
 );
 
@@ -195,13 +193,10 @@ const TransactionAnswer = Type.Object(
 );
 type TransactionAnswer = Static<typeof TransactionAnswer>;
 
-export const SendBody = Type.Object(
-  {
-    transaction: Base64('The signed transaction, base64. It is sent unchanged.', { minLength: 1, maxLength: maxTransactionChars }),
-    skipSimulation: Type.Optional(Type.Boolean({ default: false, description: 'Sends the transaction without a simulation.' })),
-  },
-  closed,
-);
+export const SendBody = Closed({
+  transaction: Base64('The signed transaction, base64. It is sent unchanged.', { minLength: 1, maxLength: maxTransactionChars }),
+  skipSimulation: Type.Optional(Type.Boolean({ default: false, description: 'Sends the transaction without a simulation.' })),
+});
 export type SendBody = Static<typeof SendBody>;
 
 export const SendAnswer = Type.Object(
@@ -312,52 +307,40 @@ export const transactionSendEndpoint = defineEndpoint({
   errors: ['INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'TRANSACTION_EXPIRED', 'SIMULATION_FAILED', ...spending],
 });
 
-export const orderEndpoint = defineEndpoint({
-  id: 'tradeOrder',
+const orderRead = {
   method: 'GET',
-  path: '/trade/orders/{id}',
   withApiPrefix: true,
   access: 'trade',
   tag: 'trading',
-  summary: 'State and fill of an order.',
   description: 'A key can read the orders of its account. A key of the operator can read only the orders that were placed with this key.',
-  params: Type.Object(
-    { id: Type.String({ minLength: 1, maxLength: 64, examples: [exampleOrderId], description: 'Id of the order.' }) },
-    closed,
-  ),
+} as const;
+
+export const orderEndpoint = defineEndpoint({
+  ...orderRead,
+  id: 'tradeOrder',
+  path: '/trade/orders/{id}',
+  summary: 'State and fill of an order.',
+  params: Closed({ id: Type.String({ minLength: 1, maxLength: 64, examples: [exampleOrderId], description: 'Id of the order.' }) }),
   answer: OrderObject,
   errors: ['NOT_FOUND', 'UPSTREAM_UNAVAILABLE'],
 });
 
 export const orderPageEndpoint = defineEndpoint({
+  ...orderRead,
   id: 'tradeOrders',
-  method: 'GET',
   path: '/trade/orders',
-  withApiPrefix: true,
-  access: 'trade',
-  tag: 'trading',
   summary: 'A page of orders, newest first.',
-  description: 'A key can read the orders of its account. A key of the operator can read only the orders that were placed with this key.',
-  query: Type.Object(
-    {
-      before: Type.Optional(
-        Type.String({
-          pattern: orderIdPattern,
-          examples: [exampleOrderId],
-          description: 'Return only orders older than this id: `next` of the previous answer.',
-        }),
-      ),
-      status: Type.Optional(Type.Enum([...orderStates], { description: 'Only orders in this state.' })),
-      limit: Type.Optional(
-        Type.Integer({
-          minimum: 1,
-          maximum: orderPageLimits.max,
-          description: `Maximum number of orders to return. Default: ${orderPageLimits.default}.`,
-        }),
-      ),
-    },
-    closed,
-  ),
+  query: Closed({
+    before: Type.Optional(
+      Type.String({
+        pattern: orderIdPattern,
+        examples: [exampleOrderId],
+        description: 'Return only orders older than this id: `next` of the previous answer.',
+      }),
+    ),
+    status: Type.Optional(Type.Enum([...orderStates], { description: 'Only orders in this state.' })),
+    limit: Limit('orders', orderPageLimits),
+  }),
   answer: Type.Object(
     {
       orders: Type.Array(OrderObject, { maxItems: orderPageLimits.max }),

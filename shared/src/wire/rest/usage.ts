@@ -3,68 +3,55 @@ import { planFields } from '../plan-fields.ts';
 import { planNames, scopes } from '../plans.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Count, IpRange, KeyId, KeyPrefix, maxIpRanges, maxLabelChars, Nullable, UnixMs } from '../values.ts';
+import { Closed, Titled, closed } from '../closed.ts';
 
 /** Minutes of which the requests of a key are reported, including the current one. */
 export const usageMinutes = 60;
 const perMinute = (description: string) => Type.Array(Count(), { minItems: usageMinutes, maxItems: usageMinutes, description });
 
-const closed = { additionalProperties: false } as const;
-
-export const Usage = Type.Object(
-  {
-    key: Type.Object(
+export const Usage = Titled('usage', {
+  key: Closed({
+    id: KeyId('Id of the key.'),
+    prefix: KeyPrefix('The part of the key that is not secret.'),
+    label: Nullable(Type.String({ minLength: 1, maxLength: maxLabelChars }), 'The note of its owner; null if there is none.'),
+    scopes: Type.Array(Type.Enum([...scopes]), { maxItems: scopes.length, description: 'What the key may be used for.' }),
+    ipRanges: Type.Array(IpRange(), {
+      maxItems: maxIpRanges,
+      description: 'Addresses and CIDR ranges that may use the key; empty: any.',
+    }),
+    expiresAtMs: Type.Union([UnixMs(), Type.Null()], {
+      description: 'When the secret of this request expires, Unix time in milliseconds; null if it does not expire.',
+    }),
+  }),
+  plan: Type.Object(
+    { name: Type.Enum([...planNames]), ...planFields },
+    { ...closed, description: 'The limits of the plan, with those that were set for this key.' },
+  ),
+  requests: Closed({
+    remaining: Count('Requests that would be accepted now, after this one.'),
+    resetMs: Count('Time until the whole burst is available again.'),
+    counted: Type.Enum(['shared', 'local'], {
+      description:
+        '`shared`: counted on all gateways together. `local`: counted on this gateway against its share, while the gateways cannot count together.',
+    }),
+    minutes: Type.Object(
       {
-        id: KeyId('Id of the key.'),
-        prefix: KeyPrefix('The part of the key that is not secret.'),
-        label: Nullable(Type.String({ minLength: 1, maxLength: maxLabelChars }), 'The note of its owner; null if there is none.'),
-        scopes: Type.Array(Type.Enum([...scopes]), { maxItems: scopes.length, description: 'What the key may be used for.' }),
-        ipRanges: Type.Array(IpRange(), {
-          maxItems: maxIpRanges,
-          description: 'Addresses and CIDR ranges that may use the key; empty: any.',
-        }),
-        expiresAtMs: Type.Union([UnixMs(), Type.Null()], {
-          description: 'When the secret of this request expires, Unix time in milliseconds; null if it does not expire.',
-        }),
+        startMs: UnixMs('Start of the first minute, Unix time in milliseconds.'),
+        accepted: perMinute('Requests that were accepted in each minute, oldest first. The last minute is the current one.'),
+        refused: perMinute('Requests that were refused with RATE_LIMIT, in the same minutes.'),
+        gateways: Count('Gateways that run now. Each of them counts its own requests.'),
       },
-      closed,
-    ),
-    plan: Type.Object(
-      { name: Type.Enum([...planNames]), ...planFields },
-      { ...closed, description: 'The limits of the plan, with those that were set for this key.' },
-    ),
-    requests: Type.Object(
       {
-        remaining: Count('Requests that would be accepted now, after this one.'),
-        resetMs: Count('Time until the whole burst is available again.'),
-        counted: Type.Enum(['shared', 'local'], {
-          description:
-            '`shared`: counted on all gateways together. `local`: counted on this gateway against its share, while the gateways cannot count together.',
-        }),
-        minutes: Type.Object(
-          {
-            startMs: UnixMs('Start of the first minute, Unix time in milliseconds.'),
-            accepted: perMinute('Requests that were accepted in each minute, oldest first. The last minute is the current one.'),
-            refused: perMinute('Requests that were refused with RATE_LIMIT, in the same minutes.'),
-            gateways: Count('Gateways that run now. Each of them counts its own requests.'),
-          },
-          {
-            ...closed,
-            description: `Requests of the key in the last ${usageMinutes} minutes, counted by the gateway that answers, since its start. Unlike \`remaining\`, other gateways are not included.`,
-          },
-        ),
+        ...closed,
+        description: `Requests of the key in the last ${usageMinutes} minutes, counted by the gateway that answers, since its start. Unlike \`remaining\`, other gateways are not included.`,
       },
-      closed,
     ),
-    stream: Type.Object(
-      {
-        connections: Count('Open connections of the key on this gateway.'),
-        subscriptions: Count('Topics of these connections; a topic counts once for each connection.'),
-      },
-      closed,
-    ),
-  },
-  { ...closed, title: 'usage' },
-);
+  }),
+  stream: Closed({
+    connections: Count('Open connections of the key on this gateway.'),
+    subscriptions: Count('Topics of these connections; a topic counts once for each connection.'),
+  }),
+});
 
 export const usageEndpoint = defineEndpoint({
   id: 'usage',

@@ -4,6 +4,7 @@ import { candleIntervalNames } from '../intervals.ts';
 import { streamLimits } from './limits.ts';
 import type { Channel } from './topics.ts';
 import { ApiKey, addressPattern, topicPattern } from '../values.ts';
+import { Titled } from '../closed.ts';
 
 export const CommandId = Type.Union(
   [Type.String({ maxLength: 128 }), Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()],
@@ -14,19 +15,16 @@ export const CommandId = Type.Union(
 );
 export type CommandId = Static<typeof CommandId>;
 
-export const Position = Type.Object(
-  {
-    epoch: Type.String({
-      maxLength: 128,
-      description: 'The epoch in which `seq` counts. A new epoch begins when Redis restarts or a replica takes over.',
-    }),
-    seq: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1, description: 'Number of the last frame of the topic.' }),
-    recovered: Type.Optional(
-      Type.Boolean({ description: 'Ignored. It is allowed so that a position from a reply can be sent back unchanged.' }),
-    ),
-  },
-  { additionalProperties: false, title: 'position' },
-);
+export const Position = Titled('position', {
+  epoch: Type.String({
+    maxLength: 128,
+    description: 'The epoch in which `seq` counts. A new epoch begins when Redis restarts or a replica takes over.',
+  }),
+  seq: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1, description: 'Number of the last frame of the topic.' }),
+  recovered: Type.Optional(
+    Type.Boolean({ description: 'Ignored. It is allowed so that a position from a reply can be sent back unchanged.' }),
+  ),
+});
 export type Position = Static<typeof Position>;
 
 const Since = Type.Union([Position, Type.Record(Type.String(), Position, { maxProperties: streamLimits.sinceTopics })], {

@@ -3,6 +3,7 @@ import { quoteCoins } from '../../money.ts';
 import { commitments, venueNames } from '../events.ts';
 import { streamLimits } from './limits.ts';
 import { addressPattern } from '../values.ts';
+import { Titled } from '../closed.ts';
 
 const Address = Type.String({ pattern: addressPattern });
 const Venue = Type.Enum([...venueNames], { title: 'venue' });
@@ -26,40 +27,34 @@ const common = {
   commitment: Type.Optional(Type.Enum([...commitments], { description: 'The event was seen at this commitment or a higher one.' })),
 } as const;
 
-export const TradeFilter = Type.Object(
-  {
-    minSol: Amount('At least this many SOL went through the pool; trades against another coin do not pass.'),
-    maxSol: Amount('At most this many SOL went through the pool; trades against another coin do not pass.'),
-    side: Type.Optional(Type.Enum(['buy', 'sell'], { description: "The taker's side." })),
-    trader: OneOrMore(Address, 'Wallet that traded, or any of several.'),
-    ...common,
-  },
-  { additionalProperties: false, title: 'filter trades' },
-);
+export const TradeFilter = Titled('filter trades', {
+  minSol: Amount('At least this many SOL went through the pool; trades against another coin do not pass.'),
+  maxSol: Amount('At most this many SOL went through the pool; trades against another coin do not pass.'),
+  side: Type.Optional(Type.Enum(['buy', 'sell'], { description: "The taker's side." })),
+  trader: OneOrMore(Address, 'Wallet that traded, or any of several.'),
+  ...common,
+});
 
-export const NewTokenFilter = Type.Object(
-  {
-    creator: OneOrMore(Address, 'Creator, or any of several.'),
-    name: Part('Part of the name; case-insensitive.'),
-    symbol: Part('Part of the symbol; case-insensitive.'),
-    minDevBuySol: Amount('The creating wallet bought for at least this many SOL.'),
-    maxDevBuySol: Amount('The creating wallet bought for at most this many SOL; no purchase counts as 0.'),
-    traits: Traits('The token has each of these special properties, for example `mayhemMode`.'),
-    withoutTraits: Traits('The token has none of these special properties.'),
-    ...common,
-  },
-  { additionalProperties: false, title: 'filter newTokens' },
-);
+export const NewTokenFilter = Titled('filter newTokens', {
+  creator: OneOrMore(Address, 'Creator, or any of several.'),
+  name: Part('Part of the name; case-insensitive.'),
+  symbol: Part('Part of the symbol; case-insensitive.'),
+  minDevBuySol: Amount('The creating wallet bought for at least this many SOL.'),
+  maxDevBuySol: Amount('The creating wallet bought for at most this many SOL; no purchase counts as 0.'),
+  traits: Traits('The token has each of these special properties, for example `mayhemMode`.'),
+  withoutTraits: Traits('The token has none of these special properties.'),
+  ...common,
+});
 
-export const PriceFilter = Type.Object(
-  { source: Type.Optional(Type.Enum(['trade', 'account'], { description: 'What changed the price.' })), ...common },
-  { additionalProperties: false, title: 'filter prices' },
-);
+export const PriceFilter = Titled('filter prices', {
+  source: Type.Optional(Type.Enum(['trade', 'account'], { description: 'What changed the price.' })),
+  ...common,
+});
 
-export const MigrationFilter = Type.Object(
-  { minSol: Amount('At least this many SOL moved to the pool; migrations with another coin do not pass.'), ...common },
-  { additionalProperties: false, title: 'filter migrations' },
-);
+export const MigrationFilter = Titled('filter migrations', {
+  minSol: Amount('At least this many SOL moved to the pool; migrations with another coin do not pass.'),
+  ...common,
+});
 
 export const filterSchemas = {
   newTokens: NewTokenFilter,

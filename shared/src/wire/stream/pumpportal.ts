@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { streamLimits } from './limits.ts';
 import { Venue } from '../event-parts.ts';
 import { Address, addressPattern, FreeText, Signature, Slot } from '../values.ts';
+import { Titled } from '../closed.ts';
 
 /** PumpPortal's protocol on the stream (in names: dialect): commands with `method`, answers with `message`, and events as plain objects. */
 export const dialectMethods = [
@@ -33,7 +34,7 @@ export const DialectCommand = Type.Object(
 export type DialectCommand = Static<typeof DialectCommand>;
 
 /** Acknowledgements, errors and notices. They never have `mint` or `txType`, by which clients recognise events. */
-const DialectMessage = Type.Object({ message: FreeText() }, { additionalProperties: false, title: 'message' });
+const DialectMessage = Titled('message', { message: FreeText() });
 export type DialectMessage = Static<typeof DialectMessage>;
 
 export const dialectAcks: Readonly<Record<DialectMethod, string>> = {
@@ -62,53 +63,44 @@ const tail = {
   simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
 } as const;
 
-export const DialectCreate = Type.Object(
-  {
-    signature: Signature(),
-    mint: Address(),
-    traderPublicKey: Address(),
-    txType: Type.Literal('create'),
-    initialBuy: Type.Number({ minimum: 0, description: 'Tokens the creator bought.' }),
-    solAmount: Amount,
-    bondingCurveKey: Address(),
-    vTokensInBondingCurve: Amount,
-    vSolInBondingCurve: Optional(Amount),
-    marketCapSol: Optional(Amount),
-    name: FreeText(),
-    symbol: FreeText(),
-    uri: FreeText(),
-    is_mayhem_mode: Type.Boolean(),
-    pool: Venue,
-    ...tail,
-  },
-  { additionalProperties: false, title: 'create' },
-);
-export const DialectTrade = Type.Object(
-  {
-    signature: Signature(),
-    mint: Address(),
-    traderPublicKey: Address(),
-    txType: Type.Enum(['buy', 'sell']),
-    tokenAmount: Amount,
-    solAmount: Optional(Amount),
-    newTokenBalance: Type.Union([Amount, Type.Null()], {
-      description: 'Tokens of the trader after the transaction; null if the source does not show it.',
-    }),
-    bondingCurveKey: Type.Optional(Address()),
-    vTokensInBondingCurve: Optional(Amount),
-    vSolInBondingCurve: Optional(Amount),
-    tokensInPool: Optional(Amount),
-    solInPool: Optional(Amount),
-    marketCapSol: Optional(Amount),
-    pool: Venue,
-    ...tail,
-  },
-  { additionalProperties: false, title: 'buy, sell' },
-);
-export const DialectMigrate = Type.Object(
-  { signature: Signature(), mint: Address(), txType: Type.Literal('migrate'), pool: Venue },
-  { additionalProperties: false, title: 'migrate' },
-);
+export const DialectCreate = Titled('create', {
+  signature: Signature(),
+  mint: Address(),
+  traderPublicKey: Address(),
+  txType: Type.Literal('create'),
+  initialBuy: Type.Number({ minimum: 0, description: 'Tokens the creator bought.' }),
+  solAmount: Amount,
+  bondingCurveKey: Address(),
+  vTokensInBondingCurve: Amount,
+  vSolInBondingCurve: Optional(Amount),
+  marketCapSol: Optional(Amount),
+  name: FreeText(),
+  symbol: FreeText(),
+  uri: FreeText(),
+  is_mayhem_mode: Type.Boolean(),
+  pool: Venue,
+  ...tail,
+});
+export const DialectTrade = Titled('buy, sell', {
+  signature: Signature(),
+  mint: Address(),
+  traderPublicKey: Address(),
+  txType: Type.Enum(['buy', 'sell']),
+  tokenAmount: Amount,
+  solAmount: Optional(Amount),
+  newTokenBalance: Type.Union([Amount, Type.Null()], {
+    description: 'Tokens of the trader after the transaction; null if the source does not show it.',
+  }),
+  bondingCurveKey: Type.Optional(Address()),
+  vTokensInBondingCurve: Optional(Amount),
+  vSolInBondingCurve: Optional(Amount),
+  tokensInPool: Optional(Amount),
+  solInPool: Optional(Amount),
+  marketCapSol: Optional(Amount),
+  pool: Venue,
+  ...tail,
+});
+export const DialectMigrate = Titled('migrate', { signature: Signature(), mint: Address(), txType: Type.Literal('migrate'), pool: Venue });
 export const dialectSchemas = { message: DialectMessage, create: DialectCreate, trade: DialectTrade, migrate: DialectMigrate } as const;
 
 export type DialectCreate = Static<typeof DialectCreate>;

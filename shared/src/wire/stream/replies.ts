@@ -6,6 +6,7 @@ import { channelNames } from './topics.ts';
 import { streamLimits } from './limits.ts';
 import { planNames, scopes } from '../plans.ts';
 import { Address, Count, Epoch, FreeText, KeyId, Ms, Nullable, Signature, Slot, Topic, UnixUs } from '../values.ts';
+import { Closed } from '../closed.ts';
 
 const Code = Type.Enum(Object.keys(errorTable) as ErrorCode[]);
 const Channel = Type.Enum([...channelNames]);
@@ -13,18 +14,15 @@ const Seq = Count();
 const Keys = Type.Array(Address(), { maxItems: streamLimits.listTopics });
 const closed = (title: string, description: string) => ({ additionalProperties: false, title, description }) as const;
 
-const Position = Type.Object({ epoch: Epoch(), seq: Seq }, { additionalProperties: false });
-const JoinPosition = Type.Object(
-  {
-    epoch: Epoch(),
-    seq: Count('The next frame of the topic has this number plus one.'),
-    recovered: Type.Boolean({ description: 'True if `since` was given and all later frames follow.' }),
-    newest: Type.Optional(Count('With `last`: the newest frame when the reply was made. Frames up to this number are of the past.')),
-  },
-  { additionalProperties: false },
-);
-const SnapshotFrame = Type.Object({ topic: Topic(), seq: Seq, data: Type.Unknown() }, { additionalProperties: false });
-const RejectedKey = Type.Object({ key: Type.String({ maxLength: 256 }), code: Code }, { additionalProperties: false });
+const Position = Closed({ epoch: Epoch(), seq: Seq });
+const JoinPosition = Closed({
+  epoch: Epoch(),
+  seq: Count('The next frame of the topic has this number plus one.'),
+  recovered: Type.Boolean({ description: 'True if `since` was given and all later frames follow.' }),
+  newest: Type.Optional(Count('With `last`: the newest frame when the reply was made. Frames up to this number are of the past.')),
+});
+const SnapshotFrame = Closed({ topic: Topic(), seq: Seq, data: Type.Unknown() });
+const RejectedKey = Closed({ key: Type.String({ maxLength: 256 }), code: Code });
 
 export const AuthenticatedReply = Type.Object(
   {
@@ -87,18 +85,15 @@ export const SubscriptionsReply = Type.Object(
     id: CommandId,
     op: Type.Literal('subscriptions'),
     subscriptions: Type.Array(
-      Type.Object(
-        {
-          channel: Channel,
-          all: Type.Boolean({ description: 'Whether the whole channel is followed, without mints and accounts.' }),
-          mints: Keys,
-          accounts: Keys,
-          interval: Type.Optional(Type.Enum([...candleIntervalNames], { description: 'Of candles.' })),
-          filter: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
-          commitment: Type.Optional(Type.Literal('confirmed', { description: 'Present if it was requested.' })),
-        },
-        { additionalProperties: false },
-      ),
+      Closed({
+        channel: Channel,
+        all: Type.Boolean({ description: 'Whether the whole channel is followed, without mints and accounts.' }),
+        mints: Keys,
+        accounts: Keys,
+        interval: Type.Optional(Type.Enum([...candleIntervalNames], { description: 'Of candles.' })),
+        filter: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
+        commitment: Type.Optional(Type.Literal('confirmed', { description: 'Present if it was requested.' })),
+      }),
       { maxItems: streamLimits.listTopics },
     ),
     total: Count('Topics that the connection follows.'),
@@ -119,10 +114,7 @@ export const ErrorReply = Type.Object(
   {
     id: CommandId,
     op: Type.Literal('error'),
-    error: Type.Object(
-      { code: Code, message: FreeText(), retryable: Type.Boolean(), details: Type.Record(Type.String(), Type.Unknown()) },
-      { additionalProperties: false },
-    ),
+    error: Closed({ code: Code, message: FreeText(), retryable: Type.Boolean(), details: Type.Record(Type.String(), Type.Unknown()) }),
   },
   closed('error', 'The reply to a refused command; `id` is null if the command could not be read.'),
 );
