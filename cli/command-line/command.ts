@@ -3,7 +3,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readSettings } from '@sluice/shared/config/settings/settings.ts';
 import { faultsText } from '@sluice/shared/config/start-fault.ts';
-import { print } from './terminal.ts';
+import { print, printError, printJson } from './terminal.ts';
 
 export interface Command {
   /** What it does in one line, the usage, the options with units and defaults, and an example. */
@@ -45,6 +45,58 @@ export function actionOf<T>(command: string, argv: readonly string[], actions: R
   const action = actions.get(name);
   if (action === undefined) throw new UsageError(`${command} has no action ${inQuotes(name)}. Actions: ${[...actions.keys()].join(', ')}`);
   return [action, argv.toSpliced(index, 1)];
+}
+
+export type Action = (argv: readonly string[]) => Promise<number>;
+
+/** What an action prints: `json` with the option `--json`, or if there is no text. Otherwise the text, and the errors on standard error. */
+export interface Printed {
+  readonly json: unknown;
+  readonly text: string | null;
+  readonly errors?: readonly string[];
+  /** Exit code. Default: 0. */
+  readonly code?: number;
+}
+
+/**
+ * An action with these options and positional arguments, exactly one for each name. The last one may be left out if its name is in brackets. Every
+ * action also accepts `--json`.
+ */
+export function action<const T extends NonNullable<ParseArgsConfig['options']>>(
+  options: T,
+  names: readonly string[],
+  run: (values: ReturnType<typeof parseCommand<T>>['values'], positionals: readonly string[]) => Promise<Printed>,
+): Action {
+  return async (argv) => {
+    const { values, positionals } = parseCommand(argv, { ...options, json: { type: 'boolean' } });
+    const isShort = names.at(-1)?.startsWith('[') === true && positionals.length === names.length - 1;
+    positionalsOf(positionals, ...(isShort ? names.slice(0, -1) : names));
+    const { json, text, errors = [], code = 0 } = await run(values as ReturnType<typeof parseCommand<T>>['values'], positionals);
+    if (values['json'] === true || text === null) printJson(json);
+    else {
+      print(text);
+      for (const error of errors) printError(error);
+    }
+    return code;
+  };
+}
+
+/** A command of several actions. */
+export function commandOf(
+  name: string,
+  actions: Readonly<Record<string, Action>>,
+  help: string,
+  actionHelp: Readonly<Record<string, string>>,
+): Command & { readonly run: Action } {
+  const byName = new Map(Object.entries(actions));
+  return {
+    help,
+    actionHelp,
+    run: async (argv) => {
+      const [chosen, rest] = actionOf(name, argv, byName);
+      return chosen(rest);
+    },
+  };
 }
 
 /** The positional arguments, exactly one for each name. Throws `UsageError` if there are fewer or more. */
@@ -92,15 +144,13 @@ export function watchOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => (error.code === 'EPIPE' ? readerGone() : process.exit(1)));
 }
 
-/** Prints the headings and the rows in aligned columns. */
-export function printTable(headings: readonly string[], rows: readonly (readonly string[])[]): void {
+/** The headings and the rows in aligned columns. */
+export function tableText(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) => Math.max(heading.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  for (const row of [headings, ...rows]) {
-    print(
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    );
-  }
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [headings, ...rows].map(line).join('\n');
 }

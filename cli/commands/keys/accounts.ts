@@ -6,29 +6,16 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { isOnCurve, isSmallOrder } from '@sluice/shared/solana/curve.ts';
 import { planNames } from '@sluice/shared/wire/plans.ts';
-import {
-  CommandError,
-  UsageError,
-  actionOf,
-  loadConfig,
-  parseCommand,
-  positionalsOf,
-  printTable,
-  inQuotes,
-  storeNote,
-  type Command,
-} from '../../command-line/command.ts';
+import { action, CommandError, commandOf, inQuotes, loadConfig, storeNote, tableText, UsageError } from '../../command-line/command.ts';
 import { readPlan } from './key-options.ts';
 import { noteOperator } from '../store/operator-log.ts';
 import { isoTime } from '../../command-line/times.ts';
 import { withStore } from '../store/with-store.ts';
-import { print, printJson } from '../../command-line/terminal.ts';
 
 /** How long a sign-in link is valid. */
 const linkLifeMs = 10 * 60_000;
 
-export const accountsCommand: Command = {
-  help: `Create and manage the accounts that own API keys.
+const help = `Create and manage the accounts that own API keys.
 
 Usage:
   sluice accounts create --plan ${planNames.join('|')} [--wallet ADDRESS]
@@ -39,9 +26,10 @@ Usage:
 
 The account "operator" always exists. It is yours, and it sees all keys. Every other account sees only its own keys and wallets.
 
-${storeNote}`,
-  actionHelp: {
-    create: `Create an account.
+${storeNote}`;
+
+const actionHelp = {
+  create: `Create an account.
 
 Usage: sluice accounts create --plan ${planNames.join('|')} [--wallet ADDRESS] [--json]
 
@@ -51,78 +39,66 @@ Usage: sluice accounts create --plan ${planNames.join('|')} [--wallet ADDRESS] [
   --json            print JSON
 
 Example: sluice accounts create --plan premium --wallet 7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU`,
-    list: `List all accounts with plan, number of active keys, state and last sign-in.
+  list: `List all accounts with plan, number of active keys, state and last sign-in.
 
 Usage: sluice accounts list [--json]`,
-    'set-plan': `Change the plan of an account and of all its keys. Running gateways apply it within a second.
+  'set-plan': `Change the plan of an account and of all its keys. Running gateways apply it within a second.
 
 Usage: sluice accounts set-plan <id> ${planNames.join('|')} [--json]
 
 Example: sluice accounts set-plan 4fKq9Zr1 enterprise`,
-    disable: `Disable an account permanently. Its keys stop working within a second, its sessions at once.
+  disable: `Disable an account permanently. Its keys stop working within a second, its sessions at once.
 Nobody can sign in to it again.
 
 Usage: sluice accounts disable <id> [--json]`,
-    link: `Print a link that signs in to the dashboard. It works once, within ten minutes. Requires PUBLIC_URL.
+  link: `Print a link that signs in to the dashboard. It works once, within ten minutes. Requires PUBLIC_URL.
 
 Usage: sluice accounts link [<id>] [--json]
 
   <id>    the account to sign in to. Default: operator`,
-  },
-  async run(argv) {
-    const [action, rest] = actionOf('accounts', argv, actions);
-    return action(rest);
-  },
 };
 
-type Action = (argv: readonly string[]) => Promise<number>;
-const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ create, list, 'set-plan': setPlan, disable, link }));
-
-async function create(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, {
+const create = action(
+  {
     wallet: { type: 'string' },
     plan: { type: 'string' },
-    json: { type: 'boolean' },
-  });
-  positionalsOf(positionals);
-  const plan = readPlan('--plan', values.plan);
-  const wallet = values.wallet ?? null;
-  if (wallet !== null && !canSign(wallet)) throw new UsageError('--wallet takes the base58 address of a wallet that can sign');
-  const id = newKeyId();
-  const outcome = await withStore(loadConfig(), (store) => store.accounts.create({ id, wallet, plan, createdAtMs: store.time.nowMs() }));
-  if (outcome === 'taken') throw new CommandError('An account with this wallet exists already. List the accounts: sluice accounts list');
-  if (outcome === 'full') throw new CommandError(`The store already has ${maxAccounts} accounts, the most that it can have.`);
-  if (values.json === true) printJson({ id, kind: 'holder', wallet, plan });
-  else print(`Account ${id}, ${plan}, is created. ${wallet === null ? `To sign in to it: sluice accounts link ${id}` : ''}`.trim());
-  return 0;
-}
+  },
+  [],
+  async (values) => {
+    const plan = readPlan('--plan', values.plan);
+    const wallet = values.wallet ?? null;
+    if (wallet !== null && !canSign(wallet)) throw new UsageError('--wallet takes the base58 address of a wallet that can sign');
+    const id = newKeyId();
+    const outcome = await withStore(loadConfig(), (store) => store.accounts.create({ id, wallet, plan, createdAtMs: store.time.nowMs() }));
+    if (outcome === 'taken') throw new CommandError('An account with this wallet exists already. List the accounts: sluice accounts list');
+    if (outcome === 'full') throw new CommandError(`The store already has ${maxAccounts} accounts, the most that it can have.`);
+    return {
+      json: { id, kind: 'holder', wallet, plan },
+      text: `Account ${id}, ${plan}, is created. ${wallet === null ? `To sign in to it: sluice accounts link ${id}` : ''}`.trim(),
+    };
+  },
+);
 
-async function list(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  positionalsOf(positionals);
+const list = action({}, [], async () => {
   const [accounts, keyCounts] = await withStore(loadConfig(), async (store) => {
     await noteOperator(store, 'accounts list', 'all accounts');
     return [await store.accounts.all(), await countKeys(store)] as const;
   });
-  if (values.json === true) {
-    printJson(accounts.map((account) => ({ ...account, keys: keyCounts.get(account.id) ?? 0 })));
-    return 0;
-  }
-  printTable(
-    ['id', 'kind', 'plan', 'keys', 'state', 'created', 'last sign-in', 'wallet'],
-    accounts.map((account) => [
-      account.id,
-      account.kind,
-      account.plan,
-      String(keyCounts.get(account.id) ?? 0),
-      account.disabledAtMs === null ? 'live' : `disabled ${isoTime(account.disabledAtMs)}`,
-      isoTime(account.createdAtMs),
-      account.lastSignInAtMs === null ? 'never' : isoTime(account.lastSignInAtMs),
-      account.wallet ?? '',
-    ]),
-  );
-  return 0;
-}
+  const rows = accounts.map((account) => [
+    account.id,
+    account.kind,
+    account.plan,
+    String(keyCounts.get(account.id) ?? 0),
+    account.disabledAtMs === null ? 'live' : `disabled ${isoTime(account.disabledAtMs)}`,
+    isoTime(account.createdAtMs),
+    account.lastSignInAtMs === null ? 'never' : isoTime(account.lastSignInAtMs),
+    account.wallet ?? '',
+  ]);
+  return {
+    json: accounts.map((account) => ({ ...account, keys: keyCounts.get(account.id) ?? 0 })),
+    text: tableText(['id', 'kind', 'plan', 'keys', 'state', 'created', 'last sign-in', 'wallet'], rows),
+  };
+});
 
 /** Whether the address can have a secret key. The address of a program's account has none. */
 function canSign(address: string): boolean {
@@ -139,28 +115,18 @@ async function countKeys(store: Store): Promise<ReadonlyMap<string, number>> {
   return counts;
 }
 
-async function setPlan(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  const [id = '', name] = positionalsOf(positionals, '<id>', '<plan>');
+const setPlan = action({}, ['<id>', '<plan>'], async (_, [id = '', name]) => {
   const plan = readPlan('set-plan', name);
   if (!(await withStore(loadConfig(), (store) => store.accounts.setPlan(id, plan)))) throw noSuchAccount(id);
-  if (values.json === true) printJson({ id, plan });
-  else print(`Account ${id} and its keys now have the plan ${plan}.`);
-  return 0;
-}
+  return { json: { id, plan }, text: `Account ${id} and its keys now have the plan ${plan}.` };
+});
 
-async function disable(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  const [id = ''] = positionalsOf(positionals, '<id>');
+const disable = action({}, ['<id>'], async (_, [id = '']) => {
   if (!(await withStore(loadConfig(), (store) => store.accounts.disable(id, store.time.nowMs())))) throw noSuchAccount(id);
-  if (values.json === true) printJson({ id, disabled: true });
-  else print(`Account ${id} is disabled. Its keys, sessions and links no longer work.`);
-  return 0;
-}
+  return { json: { id, disabled: true }, text: `Account ${id} is disabled. Its keys, sessions and links no longer work.` };
+});
 
-async function link(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  const [id = operatorAccountId] = positionalsOf(positionals, ...(positionals.length > 0 ? ['<id>'] : []));
+const link = action({}, ['[<id>]'], async (_, [id = operatorAccountId]) => {
   const config = loadConfig();
   const address = dashboardAddress(config);
   const token = newToken();
@@ -175,10 +141,8 @@ async function link(argv: readonly string[]): Promise<number> {
   });
   // Browsers do not send the part after `#` to a server, so the token appears in no log.
   const url = `${address}/#sign-in=${token}`;
-  if (values.json === true) printJson({ accountId: id, url, expiresAtMs });
-  else print(`${url}\n\nThe link signs in as ${id}. It works once, within ten minutes.`);
-  return 0;
-}
+  return { json: { accountId: id, url, expiresAtMs }, text: `${url}\n\nThe link signs in as ${id}. It works once, within ten minutes.` };
+});
 
 function isLive(account: StoredAccount | null): boolean {
   return account !== null && account.disabledAtMs === null;
@@ -192,3 +156,5 @@ function dashboardAddress({ publicUrl }: Config): string {
 function noSuchAccount(id: string): CommandError {
   return new CommandError(`There is no account ${inQuotes(id)} that this command can change. List the accounts: sluice accounts list`);
 }
+
+export const accountsCommand = commandOf('accounts', { create, list, 'set-plan': setPlan, disable, link }, help, actionHelp);

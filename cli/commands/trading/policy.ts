@@ -10,11 +10,10 @@ import { readTextFile } from '@sluice/shared/config/text-file.ts';
 import { readSol } from '@sluice/shared/config/settings/signer-settings.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, inQuotes } from '../../command-line/command.ts';
+import { action, CommandError, commandOf, inQuotes, loadConfig, UsageError } from '../../command-line/command.ts';
 import { writeKeyFile } from '../keys/key-file.ts';
 import { noteOperator } from '../store/operator-log.ts';
 import { withStore } from '../store/with-store.ts';
-import { print, printJson } from '../../command-line/terminal.ts';
 
 /** Maximum size of a policy file or key file. */
 const maxFileBytes = 1 << 20;
@@ -64,28 +63,14 @@ Usage: sluice wallets policy install FILE [--json]`,
 Usage: sluice wallets policy show`,
 };
 
-type Action = (argv: readonly string[]) => Promise<number>;
-const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ keygen, pin, sign, install, show }));
-
-export async function policy(argv: readonly string[]): Promise<number> {
-  const [action, rest] = actionOf('wallets policy', argv, actions);
-  return action(rest);
-}
-
-async function keygen(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  const [file = ''] = positionalsOf(positionals, 'FILE');
+const keygen = action({}, ['FILE'], async (_, [file = '']) => {
   const keypair = generateKeypair();
   const { publicKey } = keypair;
   writeKeyFile(file, keypair);
-  if (values.json === true) printJson({ publicKey });
-  else print(`${publicKey}\nMove ${file} to another machine. Next: sluice wallets policy pin ${publicKey}`);
-  return 0;
-}
+  return { json: { publicKey }, text: `${publicKey}\nMove ${file} to another machine. Next: sluice wallets policy pin ${publicKey}` };
+});
 
-async function pin(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  const [publicKey = ''] = positionalsOf(positionals, 'PUBLIC_KEY');
+const pin = action({}, ['PUBLIC_KEY'], async (_, [publicKey = '']) => {
   if (!isAddress(publicKey)) throw new UsageError('PUBLIC_KEY must be the base58 key that `sluice wallets policy keygen` prints');
   await withPolicyFiles(`pin ${publicKey}`, async (files, isWallet) => {
     if (await isWallet(publicKey))
@@ -94,17 +79,16 @@ async function pin(argv: readonly string[]): Promise<number> {
       );
     writePin(files, publicKey);
   });
-  if (values.json === true) printJson({ publicKey });
-  else
-    print(
-      `From now on, the signing processes of ${signerFolder(loadConfig())} accept only policies that ${publicKey} has signed. They sign nothing until a policy is installed.`,
-    );
-  return 0;
-}
+  return {
+    json: { publicKey },
+    text: `From now on, the signing processes of ${signerFolder(loadConfig())} accept only policies that ${publicKey} has signed. They sign nothing until a policy is installed.`,
+  };
+});
 
-async function sign(argv: readonly string[]): Promise<number> {
-  const text = { type: 'string' } as const;
-  const { values, positionals } = parseCommand(argv, {
+const text = { type: 'string' } as const;
+
+const sign = action(
+  {
     key: text,
     version: text,
     keystore: text,
@@ -114,34 +98,32 @@ async function sign(argv: readonly string[]): Promise<number> {
     'max-hour-sol': text,
     'max-day-sol': text,
     'max-token-sol': text,
-    json: { type: 'boolean' },
-  });
-  positionalsOf(positionals);
-  if (values.key === undefined) throw new UsageError('missing: --key FILE, the file that `sluice wallets policy keygen` wrote');
-  const secret = readSecretKey(readFile(values.key));
-  if (!secret.ok) throw new CommandError(`${inQuotes(values.key)} is not a secret key: ${secret.reason}.`);
-  const version = Number(values.version);
-  if (!Number.isSafeInteger(version) || version < 1)
-    throw new UsageError('--version takes a whole number, higher than the version of the previous policy');
-  const keystore = values.keystore ?? 'cluster';
-  if (keystore !== 'cluster' && keystore !== 'simnet') throw new UsageError('--keystore takes cluster or simnet');
-  const policyToSign: Policy = {
-    version,
-    keystore,
-    maxOrderLamports: lamportsOf('--max-order-sol', values['max-order-sol']),
-    maxHourLamports: lamportsOf('--max-hour-sol', values['max-hour-sol']),
-    maxDayLamports: lamportsOf('--max-day-sol', values['max-day-sol']),
-    maxTokenLamports: lamportsOf('--max-token-sol', values['max-token-sol']),
-    tokens: listOf('--tokens', values.tokens, (mint) => (isAddress(mint) ? mint : null)),
-    venues: listOf('--venues', values.venues, (name) => venues.find((venue) => venue.name === name)?.programId ?? null),
-  };
-  printJson(signPolicy(policyToSign, generateKeypair(secret.seed)));
-  return 0;
-}
+  },
+  [],
+  async (values) => {
+    if (values.key === undefined) throw new UsageError('missing: --key FILE, the file that `sluice wallets policy keygen` wrote');
+    const secret = readSecretKey(readFile(values.key));
+    if (!secret.ok) throw new CommandError(`${inQuotes(values.key)} is not a secret key: ${secret.reason}.`);
+    const version = Number(values.version);
+    if (!Number.isSafeInteger(version) || version < 1)
+      throw new UsageError('--version takes a whole number, higher than the version of the previous policy');
+    const keystore = values.keystore ?? 'cluster';
+    if (keystore !== 'cluster' && keystore !== 'simnet') throw new UsageError('--keystore takes cluster or simnet');
+    const policyToSign: Policy = {
+      version,
+      keystore,
+      maxOrderLamports: lamportsOf('--max-order-sol', values['max-order-sol']),
+      maxHourLamports: lamportsOf('--max-hour-sol', values['max-hour-sol']),
+      maxDayLamports: lamportsOf('--max-day-sol', values['max-day-sol']),
+      maxTokenLamports: lamportsOf('--max-token-sol', values['max-token-sol']),
+      tokens: listOf('--tokens', values.tokens, (mint) => (isAddress(mint) ? mint : null)),
+      venues: listOf('--venues', values.venues, (name) => venues.find((venue) => venue.name === name)?.programId ?? null),
+    };
+    return { json: signPolicy(policyToSign, generateKeypair(secret.seed)), text: null };
+  },
+);
 
-async function install(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  const [file = ''] = positionalsOf(positionals, 'FILE');
+const install = action({}, ['FILE'], async (_, [file = '']) => {
   const content = readFile(file);
   const installed = await withPolicyFiles('install', async (files) => {
     const key = readPin(files);
@@ -157,19 +139,17 @@ async function install(argv: readonly string[]): Promise<number> {
     writePolicy(files, content);
     return opened;
   });
-  if (values.json === true) printJson(policyJson(installed));
-  else print(`Policy ${installed.version} is installed.`);
-  return 0;
-}
+  return { json: policyJson(installed), text: `Policy ${installed.version} is installed.` };
+});
 
-async function show(argv: readonly string[]): Promise<number> {
-  const { positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  positionalsOf(positionals);
+const show = action({}, [], async () => {
   const reading = await withPolicyFiles('show', async (files) => readPolicy(files, 0));
   if (!reading.ok) throw new CommandError(`Nothing can be signed: ${reading.reason}.`);
-  printJson(reading.inForce === null ? null : { key: reading.inForce.key, ...policyJson(reading.inForce.policy) });
-  return 0;
-}
+  const { inForce } = reading;
+  return { json: inForce === null ? null : { key: inForce.key, ...policyJson(inForce.policy) }, text: null };
+});
+
+export const policy = commandOf('wallets policy', { keygen, pin, sign, install, show }, '', policyHelp).run;
 
 /** Runs `work` on the policy files of this machine. Unlocks the keystore first, because it has the key that protects these files. */
 function withPolicyFiles<T>(

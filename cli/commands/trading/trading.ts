@@ -8,16 +8,15 @@ import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readFolders } from '@sluice/shared/config/settings/settings.ts';
-import { CommandError, UsageError, actionOf, loadConfig, parseCommand, positionalsOf, type Command } from '../../command-line/command.ts';
+import { action, CommandError, commandOf, loadConfig, UsageError } from '../../command-line/command.ts';
 import { isoTime } from '../../command-line/times.ts';
-import { print, printError, printJson } from '../../command-line/terminal.ts';
+import { printError } from '../../command-line/terminal.ts';
 
 /** The exit code of a halt that does not reach everything. */
 const haltedInPart = 3;
 const maxReasonLength = 200;
 
-export const tradingCommand: Command = {
-  help: `Halt and resume all trading.
+const help = `Halt and resume all trading.
 
 Usage:
   sluice trading halt [--reason TEXT]
@@ -28,9 +27,10 @@ A halt is a switch in the store, and a file on this machine: the halt mark, in D
 gateways of the store. The mark applies to the gateways and signing processes of this machine, and needs no store. Both stay in force when
 the processes restart.
 
-Use <action> --help for the options. All actions accept --json. They use the store (DATABASE_URL, or in DATA_DIR), even while gateways run.`,
-  actionHelp: {
-    halt: `Halt all trading on every gateway of the store.
+Use <action> --help for the options. All actions accept --json. They use the store (DATABASE_URL, or in DATA_DIR), even while gateways run.`;
+
+const actionHelp = {
+  halt: `Halt all trading on every gateway of the store.
 
 Usage: sluice trading halt [--reason TEXT] [--json]
 
@@ -48,28 +48,18 @@ Exit codes:
 With --json it prints {"halted", "reason", "changedAtMs", "missing"}. The list "missing" is empty if the exit code is 0.
 
 Example: sluice trading halt --reason "prices look wrong"`,
-    resume: `Resume trading. Open orders that can still land are sent again.
+  resume: `Resume trading. Open orders that can still land are sent again.
 
 The command ends the halt in the store, and then removes the halt mark of this machine. Without the store nothing is resumed. If the halt
 was set on other machines too, run the command on each of them.
 
 Usage: sluice trading resume [--json]`,
-    status: `Show whether trading is halted, since when and why. The exit code is 1 while it is halted.
+  status: `Show whether trading is halted, since when and why. The exit code is 1 while it is halted.
 
 Usage: sluice trading status [--json]`,
-  },
-  async run(argv) {
-    const [action, rest] = actionOf('trading', argv, actions);
-    return action(rest);
-  },
 };
 
-type Action = (argv: readonly string[]) => Promise<number>;
-const actions: ReadonlyMap<string, Action> = new Map(Object.entries({ halt, resume, status }));
-
-async function halt(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { reason: { type: 'string' }, json: { type: 'boolean' } });
-  positionalsOf(positionals);
+const halt = action({ reason: { type: 'string' } }, [], async (values) => {
   const why = readReason(values.reason);
   const atMs = Date.now();
   const folders = foldersHere();
@@ -82,15 +72,11 @@ async function halt(argv: readonly string[]): Promise<number> {
   const missing = [...unmade, ...(store.fault === null ? [] : [store.fault])];
   const state = store.state ?? marked;
   if (state === null) throw new CommandError(['Trading is not halted.', ...missing].join('\n'));
-  if (values.json === true) printJson({ ...state, missing });
-  else show(state, store.state === null ? ' on this machine' : '');
-  if (values.json !== true) for (const line of missing) printError(line);
-  return missing.length === 0 ? 0 : haltedInPart;
-}
+  const text = textOf(state, store.state === null ? ' on this machine' : '');
+  return { json: { ...state, missing }, text, errors: missing, code: missing.length === 0 ? 0 : haltedInPart };
+});
 
-async function resume(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  positionalsOf(positionals);
+const resume = action({}, [], async () => {
   const folders = foldersHere();
   const config = loadConfig();
   const state = await inStore(config, async (store) => {
@@ -102,17 +88,11 @@ async function resume(argv: readonly string[]): Promise<number> {
   });
   if (state.halted || readHaltMarks(folders) !== null)
     throw new CommandError('Another command halted trading at the same time. Check: sluice trading status');
-  if (values.json === true) printJson(state);
-  else {
-    show(state);
-    if (config.databaseUrl !== null) print('If trading was halted on other machines too, run this command on each of them.');
-  }
-  return 0;
-}
+  const elsewhereToo = 'If trading was halted on other machines too, run this command on each of them.';
+  return { json: state, text: config.databaseUrl === null ? textOf(state) : `${textOf(state)}\n${elsewhereToo}` };
+});
 
-async function status(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  positionalsOf(positionals);
+const status = action({}, [], async () => {
   const marked = readHaltMarks(foldersHere());
   let stored: StoredHalt | null = null;
   try {
@@ -123,10 +103,8 @@ async function status(argv: readonly string[]): Promise<number> {
   }
   const state = stored?.halted === true ? stored : (marked ?? stored);
   if (state === null) throw new TypeError('neither the store nor the mark was read');
-  if (values.json === true) printJson(state);
-  else show(state, state === marked ? ' on this machine' : '');
-  return state.halted ? 1 : 0;
-}
+  return { json: state, text: textOf(state, state === marked ? ' on this machine' : ''), code: state.halted ? 1 : 0 };
+});
 
 function foldersHere(): Folders {
   loadEnvFile(process.env);
@@ -165,10 +143,10 @@ function elsewhere(): string {
     : 'A gateway with another DATA_DIR may still trade. Run this command again when the store can be opened.';
 }
 
-function show(state: StoredHalt, where = ''): void {
+function textOf(state: StoredHalt, where = ''): string {
   const since = state.changedAtMs === 0 ? '' : ` since ${isoTime(state.changedAtMs)}`;
   const why = state.reason === null ? '.' : `: ${state.reason}`;
-  print(`Trading is ${state.halted ? 'halted' : 'not halted'}${where}${since}${why}`);
+  return `Trading is ${state.halted ? 'halted' : 'not halted'}${where}${since}${why}`;
 }
 
 function readReason(text: string | undefined): string | null {
@@ -178,3 +156,5 @@ function readReason(text: string | undefined): string | null {
   }
   return text;
 }
+
+export const tradingCommand = commandOf('trading', { halt, resume, status }, help, actionHelp);

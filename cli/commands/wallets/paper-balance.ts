@@ -3,12 +3,11 @@ import { Sluice, SluiceError } from '@sluice/client';
 import { paperKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
-import { CommandError, inQuotes, loadConfig, parseCommand, positionalsOf, UsageError } from '../../command-line/command.ts';
+import { action, CommandError, inQuotes, loadConfig, UsageError } from '../../command-line/command.ts';
 import { gatewayUrl, httpUrl } from '../../gateway/gateway-url.ts';
 import { keyForSluice } from '../keys/key-for-sluice.ts';
 import { openKey, otherStore } from '../keys/temporary-key.ts';
 import { noteOperator } from '../store/operator-log.ts';
-import { print, printJson } from '../../command-line/terminal.ts';
 
 export const paperHelp = `Set the SOL of a paper wallet (TRADING=paper), or begin again. A gateway must run: the balance belongs to the chain of its nodes.
 
@@ -23,50 +22,47 @@ Usage: sluice wallets paper PUBLIC_KEY SOL [--reset] [--url URL] [--key API_KEY]
 
 Example: sluice wallets paper 7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd 25 --reset`;
 
-export async function setPaperBalance(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, {
+export const setPaperBalance = action(
+  {
     reset: { type: 'boolean', default: false },
     url: { type: 'string' },
     key: { type: 'string' },
-    json: { type: 'boolean' },
-  });
-  const [publicKey = '', text = ''] = positionalsOf(positionals, 'PUBLIC_KEY', 'SOL');
-  if (!isAddress(publicKey)) throw new UsageError(`not an address: ${inQuotes(publicKey)}`);
-  if (!/^\d+(\.\d+)?$/.test(text)) throw new UsageError(`SOL is a number like 10 or 2.5, not ${inQuotes(text)}`);
-  const config = loadConfig();
-  const url = httpUrl(values.url ?? gatewayUrl(config));
-  const given = values.key ?? process.env['SLUICE_API_KEY'];
-  const key = await openKey(given, config, async (store) => {
-    await noteOperator(store, 'wallets paper', `wallet ${publicKey}`);
-    const wallet = await store.wallets.byPublicKey(paperKeystore, publicKey);
-    if (wallet === null)
-      throw new SluiceError(`There is no paper wallet ${inQuotes(publicKey)}. Create one: TRADING=paper sluice wallets create`, {
-        code: 'NOT_FOUND',
-        retryable: false,
-      });
-    return { label: 'sluice wallets paper', accountId: wallet.accountId, scopes: ['trade'] };
-  });
-  let apiKey: Promise<string> | null = null;
-  const sluice = new Sluice({ url, apiKey: keyForSluice(url, config, () => (apiKey ??= key.get())), retries: 0 });
-  const isNew = (error: unknown): boolean => !given && error instanceof SluiceError && error.code === 'UNAUTHENTICATED';
-  try {
-    const set = () => sluice.setPaperBalance({ publicKey, amount: Number(text), reset: values.reset });
-    // A gateway soon knows the key that was just created.
-    const wallet = await retried(set, isNew);
-    if (values.json === true) printJson(wallet);
-    else
-      print(
-        `Wallet ${publicKey} has ${wallet.uiAmount} SOL on paper.${values.reset ? ' It has no tokens, and its result counts from now on.' : ''}`,
-      );
-    return 0;
-  } catch (error) {
-    if (!(error instanceof SluiceError)) throw error;
-    throw new CommandError(isNew(error) ? `${error.message}\n${otherStore('This command', config)}` : error.message, { cause: error });
-  } finally {
-    sluice.close();
-    await key.close();
-  }
-}
+  },
+  ['PUBLIC_KEY', 'SOL'],
+  async (values, [publicKey = '', text = '']) => {
+    if (!isAddress(publicKey)) throw new UsageError(`not an address: ${inQuotes(publicKey)}`);
+    if (!/^\d+(\.\d+)?$/.test(text)) throw new UsageError(`SOL is a number like 10 or 2.5, not ${inQuotes(text)}`);
+    const config = loadConfig();
+    const url = httpUrl(values.url ?? gatewayUrl(config));
+    const given = values.key ?? process.env['SLUICE_API_KEY'];
+    const key = await openKey(given, config, async (store) => {
+      await noteOperator(store, 'wallets paper', `wallet ${publicKey}`);
+      const wallet = await store.wallets.byPublicKey(paperKeystore, publicKey);
+      if (wallet === null)
+        throw new SluiceError(`There is no paper wallet ${inQuotes(publicKey)}. Create one: TRADING=paper sluice wallets create`, {
+          code: 'NOT_FOUND',
+          retryable: false,
+        });
+      return { label: 'sluice wallets paper', accountId: wallet.accountId, scopes: ['trade'] };
+    });
+    let apiKey: Promise<string> | null = null;
+    const sluice = new Sluice({ url, apiKey: keyForSluice(url, config, () => (apiKey ??= key.get())), retries: 0 });
+    const isNew = (error: unknown): boolean => !given && error instanceof SluiceError && error.code === 'UNAUTHENTICATED';
+    try {
+      const set = () => sluice.setPaperBalance({ publicKey, amount: Number(text), reset: values.reset });
+      // A gateway soon knows the key that was just created.
+      const wallet = await retried(set, isNew);
+      const note = values.reset ? ' It has no tokens, and its result counts from now on.' : '';
+      return { json: wallet, text: `Wallet ${publicKey} has ${wallet.uiAmount} SOL on paper.${note}` };
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      throw new CommandError(isNew(error) ? `${error.message}\n${otherStore('This command', config)}` : error.message, { cause: error });
+    } finally {
+      sluice.close();
+      await key.close();
+    }
+  },
+);
 
 const triedFor = 8;
 const pauseMs = 250;

@@ -2,12 +2,11 @@ import { createInterface } from 'node:readline/promises';
 import { openWallet, unlockKeystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { keystoreName, readPassphrase } from '@sluice/trading/signer/custody/passphrase.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, inQuotes } from '../../command-line/command.ts';
+import { action, CommandError, inQuotes, loadConfig, UsageError } from '../../command-line/command.ts';
 import { writeKeyFile } from '../keys/key-file.ts';
 import { noteOperator } from '../store/operator-log.ts';
 import { withProgress } from '../../command-line/progress.ts';
 import { withStore } from '../store/with-store.ts';
-import { print, printJson } from '../../command-line/terminal.ts';
 
 /** The progress of a command that opens wallets: the passphrase is slow to check on purpose. */
 export const unlocking = 'unlocking the keystore';
@@ -25,9 +24,7 @@ export.
 
 Example: sluice wallets export 7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd wallet.json`;
 
-export async function exportWallet(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { yes: { type: 'string' }, json: { type: 'boolean' } });
-  const [publicKey = '', file = ''] = positionalsOf(positionals, 'PUBLIC_KEY', 'FILE');
+export const exportWallet = action({ yes: { type: 'string' } }, ['PUBLIC_KEY', 'FILE'], async (values, [publicKey = '', file = '']) => {
   if (!isAddress(publicKey)) throw new UsageError('PUBLIC_KEY must be the base58 address of a wallet');
   const config = loadConfig();
   const keystore = keystoreName(config);
@@ -45,10 +42,8 @@ export async function exportWallet(argv: readonly string[]): Promise<number> {
     if (keypair === null) throw new CommandError(`The wallet ${publicKey} cannot be decrypted: its stored bytes were changed.`);
     writeKeyFile(file, keypair);
   });
-  if (values.json === true) printJson({ publicKey, file });
-  else print(`The secret key of ${publicKey} is in ${file}. Move it to a safe place and delete it here.`);
-  return 0;
-}
+  return { json: { publicKey, file }, text: `The secret key of ${publicKey} is in ${file}. Move it to a safe place and delete it here.` };
+});
 
 async function askAgain(publicKey: string): Promise<string> {
   if (!process.stdin.isTTY) throw new CommandError(`To confirm the export without a terminal, add: --yes ${inQuotes(publicKey)}`);

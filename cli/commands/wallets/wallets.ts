@@ -17,18 +17,7 @@ import { createPaperWallet } from '@sluice/trading/place/paper/paper-wallets.ts'
 import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
 import type { StoredKey } from '@sluice/gateway/store/interfaces/key-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import {
-  CommandError,
-  UsageError,
-  actionOf,
-  loadConfig,
-  parseCommand,
-  positionalsOf,
-  printTable,
-  inQuotes,
-  storeNote,
-  type Command,
-} from '../../command-line/command.ts';
+import { action, CommandError, commandOf, inQuotes, loadConfig, type Printed, tableText, UsageError } from '../../command-line/command.ts';
 import { maxLabelChars } from '@sluice/shared/wire/values.ts';
 import { readLabel, wholeKeyMessage } from '../keys/key-options.ts';
 import { noteOperator } from '../store/operator-log.ts';
@@ -38,12 +27,11 @@ import { withStore } from '../store/with-store.ts';
 import { paperHelp, setPaperBalance } from './paper-balance.ts';
 import { policy, policyHelp } from '../trading/policy.ts';
 import { exportHelp, exportWallet, unlocking } from './wallet-export.ts';
-import { print, printError, printJson } from '../../command-line/terminal.ts';
+import { printError } from '../../command-line/terminal.ts';
 import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';
 
-export const walletsCommand: Command = {
-  help: `Create and manage custodial wallets, and check what was signed with them.
+const help = `Create and manage custodial wallets, and check what was signed with them.
 
 Usage:
   sluice wallets create [--label TEXT] [--account ID]
@@ -62,9 +50,10 @@ KEYSTORE_PASSPHRASE_FILE and are never printed. Wallets of simnet are separate f
 With TRADING=paper, \`create\`, \`list\` and \`default\` are about paper wallets. They need no passphrase, because they have no secret keys.
 \`paper\` sets their balances.
 
-${storeNote}`,
-  actionHelp: {
-    create: `Create a wallet and print its address.
+${storeNote}`;
+
+const actionHelp = {
+  create: `Create a wallet and print its address.
 
 Usage: sluice wallets create [--label TEXT] [--account ID] [--json]
 
@@ -72,7 +61,7 @@ Usage: sluice wallets create [--label TEXT] [--account ID] [--json]
   --account ID  the account that owns the wallet. Default: operator
 
 Example: sluice wallets create --label bot`,
-    import: `Import a wallet from its secret key.
+  import: `Import a wallet from its secret key.
 
 Usage: sluice wallets import [FILE] [--label TEXT] [--account ID] [--json]
 
@@ -81,10 +70,10 @@ Usage: sluice wallets import [FILE] [--label TEXT] [--account ID] [--json]
   --account ID  the account that owns the wallet. Default: operator
 
 Example: sluice wallets import id.json --label bot`,
-    list: `List all wallets with address, account, origin and label.
+  list: `List all wallets with address, account, origin and label.
 
 Usage: sluice wallets list [--json]`,
-    default: `Set the default wallet of an API key, or print it. \`POST /api/trade\` uses it if a request names no wallet. Until one is set, it is
+  default: `Set the default wallet of an API key, or print it. \`POST /api/trade\` uses it if a request names no wallet. Until one is set, it is
 the oldest wallet of the account of the key. A change takes effect with the next order.
 
 Usage: sluice wallets default [PUBLIC_KEY] --key ID [--json]
@@ -93,47 +82,25 @@ Usage: sluice wallets default [PUBLIC_KEY] --key ID [--json]
   --key ID    the id of the key: sluice_<id>_<secret>
 
 Example: sluice wallets default 7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd --key 0YNkWn3kq1`,
-    audit: `Check every line of the audit logs, which list all that was signed or refused. The exit code is 1 if a log was changed or
+  audit: `Check every line of the audit logs, which list all that was signed or refused. The exit code is 1 if a log was changed or
 is missing.
 
 Usage: sluice wallets audit [--forget LOG] [--json]
 
   --forget LOG  delete the record of a log that is lost permanently. While the record exists, no signing process starts`,
-    reads: `List which user read or opened wallets or orders with a command, newest first.
+  reads: `List which user read or opened wallets or orders with a command, newest first.
 
 Usage: sluice wallets reads [--json]`,
-    paper: paperHelp,
-    export: exportHelp,
-    ...policyHelp,
-  },
-  async run(argv) {
-    const [action, rest] = actionOf('wallets', argv, actions);
-    return action(rest);
-  },
+  paper: paperHelp,
+  export: exportHelp,
+  ...policyHelp,
 };
 
 /** Newest lines of the operator log that are shown. */
 const shownReads = 1_000;
-const newWalletOptions = { label: { type: 'string' }, account: { type: 'string' }, json: { type: 'boolean' } } as const;
+const newWalletOptions = { label: { type: 'string' }, account: { type: 'string' } } as const;
 
-type Action = (argv: readonly string[]) => Promise<number>;
-const actions: ReadonlyMap<string, Action> = new Map(
-  Object.entries({
-    create,
-    import: importWallet,
-    export: exportWallet,
-    list,
-    default: defaultWallet,
-    paper: setPaperBalance,
-    audit,
-    reads,
-    policy,
-  }),
-);
-
-async function create(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, newWalletOptions);
-  positionalsOf(positionals);
+const create = action(newWalletOptions, [], async (values) => {
   const label = readLabel(values.label);
   const config = loadConfig();
   if (config.trading === 'paper') {
@@ -141,58 +108,40 @@ async function create(argv: readonly string[]): Promise<number> {
       createPaperWallet(store, { accountId: await accountOf(store, values.account), label }),
     );
     if ('error' in made) throw new CommandError(made.message);
-    report(walletInfo(made), values.json === true, `created. It trades on paper, with ${paperSol.start} SOL to begin with`);
-    return 0;
+    return changed(walletInfo(made), `created. It trades on paper, with ${paperSol.start} SOL to begin with`);
   }
   const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.create(label, accountId));
   if (wallet === null) throw new CommandError('The keystore is full.');
-  report(wallet, values.json === true, 'created');
-  return 0;
-}
+  return changed(wallet, 'created');
+});
 
-async function importWallet(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, newWalletOptions);
-  const [file] = positionalsOf(positionals, ...(positionals.length > 0 ? ['FILE'] : []));
+const importWallet = action(newWalletOptions, ['[FILE]'], async (values, [file]) => {
   const label = readLabel(values.label);
   const secretKey = readSecretKey(file === undefined ? await readStandardInput() : readKeyFile(file));
   if (!secretKey.ok) throw new CommandError(`This is not a secret key: ${secretKey.reason}.`);
   const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.import(secretKey.seed, label, accountId));
   if (wallet === null) throw new CommandError('This wallet is in the keystore already, or the keystore is full.');
-  report(wallet, values.json === true, 'imported');
-  return 0;
-}
+  return changed(wallet, 'imported');
+});
 
-async function list(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  positionalsOf(positionals);
+const list = action({}, [], async () => {
   const config = loadConfig();
   const wallets = await withStore(config, async (store) => {
     await noteOperator(store, 'wallets list', 'all wallets');
     return listWallets(store, tradingKeystore(config));
   });
-  if (values.json === true) {
-    printJson(wallets);
-  } else if (wallets.length === 0) {
-    print('There are no wallets yet. Create one: sluice wallets create');
-  } else {
-    printTable(
-      ['public key', 'account', 'created', 'from', 'label'],
-      wallets.map((wallet) => [
-        wallet.publicKey,
-        wallet.accountId ?? operatorAccountId,
-        isoTime(wallet.createdAtMs),
-        wallet.imported ? 'import' : 'sluice',
-        wallet.label ?? '',
-      ]),
-    );
-  }
-  return 0;
-}
+  const rows = wallets.map((wallet) => [
+    wallet.publicKey,
+    wallet.accountId ?? operatorAccountId,
+    isoTime(wallet.createdAtMs),
+    wallet.imported ? 'import' : 'sluice',
+    wallet.label ?? '',
+  ]);
+  const none = 'There are no wallets yet. Create one: sluice wallets create';
+  return { json: wallets, text: wallets.length === 0 ? none : tableText(['public key', 'account', 'created', 'from', 'label'], rows) };
+});
 
-async function defaultWallet(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { key: { type: 'string' }, json: { type: 'boolean' } });
-  const [chosen] = positionalsOf(positionals, ...(positionals.length > 0 ? ['PUBLIC_KEY'] : []));
-  const { key: keyId } = values;
+const defaultWallet = action({ key: { type: 'string' } }, ['[PUBLIC_KEY]'], async ({ key: keyId }, [chosen]) => {
   if (keyId === undefined) throw new UsageError('--key is missing; give the id of the API key');
   const config = loadConfig();
   const keystore = tradingKeystore(config);
@@ -202,11 +151,9 @@ async function defaultWallet(argv: readonly string[]): Promise<number> {
     if (chosen !== undefined) await setDefault(store, keystore, key, chosen);
     return store.wallets.defaultOf(keystore, { keyId, accountId: key.accountId ?? operatorAccountId });
   });
-  if (values.json === true) printJson({ keyId, publicKey });
-  else if (publicKey === null) print(`The account of key ${keyId} has no wallet. Create one: sluice wallets create`);
-  else print(`The default wallet of key ${keyId} is ${publicKey}.`);
-  return 0;
-}
+  const none = `The account of key ${keyId} has no wallet. Create one: sluice wallets create`;
+  return { json: { keyId, publicKey }, text: publicKey === null ? none : `The default wallet of key ${keyId} is ${publicKey}.` };
+});
 
 async function liveKey(store: Store, id: string): Promise<StoredKey> {
   if (id.startsWith('sluice_')) throw new CommandError(wholeKeyMessage);
@@ -227,10 +174,7 @@ async function setDefault(store: Store, keystore: string, key: StoredKey, public
   await store.wallets.setDefault(keystore, key.id, publicKey);
 }
 
-async function audit(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { forget: { type: 'string' }, json: { type: 'boolean' } });
-  positionalsOf(positionals);
-  const { forget } = values;
+const audit = action({ forget: { type: 'string' } }, [], async ({ forget }) => {
   const config = loadConfig();
   const name = keystoreName(config);
   const passphrase = readPassphrase(config);
@@ -247,40 +191,30 @@ async function audit(argv: readonly string[]): Promise<number> {
     const places = { folder: signerFolder(config), keystore: name, keystoreKey: key };
     return withProgress('checking the audit logs', () => checkAuditLogs(store, places));
   });
-  const damaged = reports.filter((one) => one.fault !== null);
-  if (values.json === true) printJson(reports);
-  else if (reports.length === 0) print('Nothing was signed with this DATA_DIR yet.');
-  else {
-    printTable(
-      ['log', 'lines', 'signed', 'refused', 'until', 'state'],
-      reports.map(({ file, lines, signed, refused, lastAtMs, fault }) => [
-        file,
-        String(lines),
-        String(signed),
-        String(refused),
-        lastAtMs === null ? '' : isoTime(lastAtMs),
-        fault ?? 'whole',
-      ]),
-    );
-  }
-  return damaged.length > 0 ? 1 : 0;
-}
+  const rows = reports.map(({ file, lines, signed, refused, lastAtMs, fault }) => [
+    file,
+    String(lines),
+    String(signed),
+    String(refused),
+    lastAtMs === null ? '' : isoTime(lastAtMs),
+    fault ?? 'whole',
+  ]);
+  const none = 'Nothing was signed with this DATA_DIR yet.';
+  return {
+    json: reports,
+    text: reports.length === 0 ? none : tableText(['log', 'lines', 'signed', 'refused', 'until', 'state'], rows),
+    code: reports.some(({ fault }) => fault !== null) ? 1 : 0,
+  };
+});
 
-async function reads(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-  positionalsOf(positionals);
+const reads = action({}, [], async () => {
   const lines = await withStore(loadConfig(), async (store) => {
     await noteOperator(store, 'wallets reads', 'the operator log');
     return store.operatorLog.newest(shownReads);
   });
-  if (values.json === true) printJson(lines);
-  else
-    printTable(
-      ['when', 'who', 'command', 'whose'],
-      lines.map(({ atMs, user, command, subject }) => [isoTime(atMs), user, command, subject]),
-    );
-  return 0;
-}
+  const rows = lines.map(({ atMs, user, command, subject }) => [isoTime(atMs), user, command, subject]);
+  return { json: lines, text: tableText(['when', 'who', 'command', 'whose'], rows) };
+});
 
 /** The id of an account that exists and is not disabled. Null means the operator. */
 async function accountOf(store: Store, accountId: string | undefined): Promise<string | null> {
@@ -319,7 +253,23 @@ function readKeyFile(file: string): string {
   }
 }
 
-function report(wallet: WalletInfo, json: boolean, what: string): void {
-  if (json) printJson(wallet);
-  else print(`Wallet ${wallet.publicKey} is ${what}.`);
+function changed(wallet: WalletInfo, what: string): Printed {
+  return { json: wallet, text: `Wallet ${wallet.publicKey} is ${what}.` };
 }
+
+export const walletsCommand = commandOf(
+  'wallets',
+  {
+    create,
+    import: importWallet,
+    export: exportWallet,
+    list,
+    default: defaultWallet,
+    paper: setPaperBalance,
+    audit,
+    reads,
+    policy,
+  },
+  help,
+  actionHelp,
+);
