@@ -28,7 +28,7 @@ export function TokenIcon({ of: mint, size = 28 }: { readonly of: string; readon
 export function Icon({ of, size = 28 }: { readonly of: string; readonly size?: number }) {
   const { cells, hue } = useMemo(() => drawingOf(of), [of]);
   return (
-    <svg class={`icon hue-${hue}`} width={size} height={size} viewBox="0 0 7 7" aria-hidden="true">
+    <svg class="icon" style={{ '--hue': `hsl(${hue} 68% 50%)` }} width={size} height={size} viewBox="0 0 7 7" aria-hidden="true">
       <rect width="7" height="7" rx="1.8" class="back" />
       {cells.map(([x, y]) => (
         <rect key={`${x}${y}`} x={x + 1} y={y + 1} width="1.04" height="1.04" class="front" />
@@ -51,5 +51,5 @@ function drawingOf(text: string): { readonly cells: readonly (readonly [number, 
     cells.push([x, y]);
     if (x < 2) cells.push([4 - x, y]);
   }
-  return { cells, hue: (hash >>> 20) % hues };
+  return { cells, hue: ((hash >>> 20) % hues) * (360 / hues) };
 }
