@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
 import { RequestedMint } from '../values.ts';
 import { Closed } from '../closed.ts';
