@@ -59,6 +59,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   pino: ['shared/src/log/', 'shared/src/config/config.ts'],
   'pino-pretty': ['shared/src/log/'],
   ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'client/src/node.ts', 'cli/commands/doctor/'],
+  msgpackr: ['gateway/src/stream/session/msgpack-command.ts'],
   typebox: ['shared/src/wire/', 'gateway/src/'],
   '@solana/web3.js': ['shared/src/solana/'],
   '@coral-xyz/anchor': [],

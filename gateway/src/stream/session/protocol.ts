@@ -14,7 +14,7 @@ import {
 } from '@sluice/shared/wire/stream/commands.ts';
 import { impossibleBounds } from '@sluice/shared/wire/stream/filters.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
-import { decodeMsgpackCommand, firstMsgpackId } from '@sluice/shared/wire/stream/msgpack-command.ts';
+import { decodeMsgpackCommand, firstMsgpackId } from './msgpack-command.ts';
 import { DialectCommand, dialectMethods } from '@sluice/shared/wire/stream/pumpportal.ts';
 import type { ErrorReply } from '@sluice/shared/wire/stream/replies.ts';
 import { channelNames, type Channel } from '@sluice/shared/wire/stream/topics.ts';
@@ -310,8 +310,7 @@ function unreadId(bytes: Uint8Array, binary: boolean): CommandId {
 function parse(bytes: Uint8Array, binary: boolean): Record<string, unknown> | 'ping' | null {
   let value: unknown;
   if (binary) {
-    const outcome = decodeMsgpackCommand(bytes);
-    value = outcome.ok ? outcome.value : null;
+    value = decodeMsgpackCommand(bytes);
   } else {
     const { buffer, byteOffset, byteLength } = withoutBom(bytes);
     const text = Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
