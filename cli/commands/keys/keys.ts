@@ -5,7 +5,17 @@ import { replaceLostPepper } from '@sluice/gateway/auth/pepper.ts';
 import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import { maxKeys, maxKeysPerAccount, type KeyInsertOutcome, type StoredKey } from '@sluice/gateway/store/interfaces/key-table.ts';
 import { planNames, scopes as allScopes } from '@sluice/shared/wire/plans.ts';
-import { action, CommandError, commandOf, inQuotes, loadConfig, parseDuration, storeNote, tableText, UsageError } from '../../command-line/command.ts';
+import {
+  action,
+  CommandError,
+  commandOf,
+  inQuotes,
+  loadConfig,
+  parseDuration,
+  storeNote,
+  tableText,
+  UsageError,
+} from '../../command-line/command.ts';
 import { readInteger } from '../../command-line/integer.ts';
 import { readLabel, readPlan, readRanges, readScopes, wholeKeyMessage } from './key-options.ts';
 import { noteOperator } from '../store/operator-log.ts';
