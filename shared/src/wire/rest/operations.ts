@@ -147,7 +147,11 @@ const Status = Titled('status', {
     gaps: Count('Losses reported to clients that followed a topic. Clients that resume too late are not counted.'),
     slowCloses: Count('Connections closed because the client was too slow.'),
     latencyUs: latencies('Events measured.', 'Median time from publishing to sending, microseconds.'),
-    history: Closed({ entries: Count('Events retained for replays.'), bytes: Count('Their size in memory.'), oldestAtMs: Nullable(Count('When the oldest of them was published, Unix time in milliseconds.')) }),
+    history: Closed({
+      entries: Count('Events retained for replays.'),
+      bytes: Count('Their size in memory.'),
+      oldestAtMs: Nullable(Count('When the oldest of them was published, Unix time in milliseconds.')),
+    }),
   }),
   orders: Type.Union(
     [

@@ -187,15 +187,15 @@ export const TokenInfo = Titled('tokenInfo', {
   priceNullReason: Nullable(Type.Enum([...priceNullReasons], { description: priceNullMeaning }), 'Null if there is a price.'),
   priceSlot: Nullable(Slot('Slot of the reserves behind the price.'), 'Null if there is no price.'),
   priceAgeMs: Nullable(Ms('Age of these reserves at `asOfMs`. They stay valid until the next trade.'), 'Null if there is no price.'),
-    confirmedPrice: Nullable(
-      Closed({
-        priceQuote: Ui('Quote coins for one token.'),
-        priceSol: Nullable(Ui('SOL for one token.'), 'Null if the value of the quote coin in SOL is unknown.'),
-        priceUsd: Nullable(Ui('USD for one token, at the current SOL/USD price.'), 'Null if `priceSol` or `solUsd` is.'),
-        slot: Slot('Confirmed slot of the price.'),
-      }),
-      'Newest price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token.',
-    ),
+  confirmedPrice: Nullable(
+    Closed({
+      priceQuote: Ui('Quote coins for one token.'),
+      priceSol: Nullable(Ui('SOL for one token.'), 'Null if the value of the quote coin in SOL is unknown.'),
+      priceUsd: Nullable(Ui('USD for one token, at the current SOL/USD price.'), 'Null if `priceSol` or `solUsd` is.'),
+      slot: Slot('Confirmed slot of the price.'),
+    }),
+    'Newest price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token.',
+  ),
   solUsd: SolUsd,
   marketCapSol: Nullable(
     Ui('Price times supply, in SOL.'),
