@@ -34,19 +34,6 @@ export function parseCommand<const T extends ParseArgsConfig['options']>(argv: r
   }
 }
 
-/**
- * The action that the first argument names, and the arguments for it. `--json` may come before the action. Throws `UsageError` if the
- * first argument is missing or none of `actions`.
- */
-export function actionOf<T>(command: string, argv: readonly string[], actions: ReadonlyMap<string, T>): [T, readonly string[]] {
-  const index = argv.findIndex((argument) => argument !== '--json');
-  const name = argv[index];
-  if (name === undefined || name.startsWith('-')) throw new UsageError(`missing action: ${[...actions.keys()].join(', ')}`);
-  const action = actions.get(name);
-  if (action === undefined) throw new UsageError(`${command} has no action ${inQuotes(name)}. Actions: ${[...actions.keys()].join(', ')}`);
-  return [action, argv.toSpliced(index, 1)];
-}
-
 export type Action = (argv: readonly string[]) => Promise<number>;
 
 /** What an action prints: `json` with the option `--json`, or if there is no text. Otherwise the text, and the errors on standard error. */
@@ -68,11 +55,15 @@ export function action<const T extends NonNullable<ParseArgsConfig['options']>>(
   run: (values: ReturnType<typeof parseCommand<T>>['values'], positionals: readonly string[]) => Promise<Printed>,
 ): Action {
   return async (argv) => {
-    const { values, positionals } = parseCommand(argv, { ...options, json: { type: 'boolean' } });
+    const isJson = argv.includes('--json');
+    const { values, positionals } = parseCommand(
+      argv.filter((argument) => argument !== '--json'),
+      options,
+    );
     const isShort = names.at(-1)?.startsWith('[') === true && positionals.length === names.length - 1;
     positionalsOf(positionals, ...(isShort ? names.slice(0, -1) : names));
-    const { json, text, errors = [], code = 0 } = await run(values as ReturnType<typeof parseCommand<T>>['values'], positionals);
-    if (values['json'] === true || text === null) printJson(json);
+    const { json, text, errors = [], code = 0 } = await run(values, positionals);
+    if (isJson || text === null) printJson(json);
     else {
       print(text);
       for (const error of errors) printError(error);
@@ -81,20 +72,23 @@ export function action<const T extends NonNullable<ParseArgsConfig['options']>>(
   };
 }
 
-/** A command of several actions. */
+/** A command of several actions. The first argument names the action; only `--json` may come before. */
 export function commandOf(
   name: string,
   actions: Readonly<Record<string, Action>>,
   help: string,
   actionHelp: Readonly<Record<string, string>>,
 ): Command & { readonly run: Action } {
-  const byName = new Map(Object.entries(actions));
+  const names = Object.keys(actions).join(', ');
   return {
     help,
     actionHelp,
     run: async (argv) => {
-      const [chosen, rest] = actionOf(name, argv, byName);
-      return chosen(rest);
+      const index = argv.findIndex((argument) => argument !== '--json');
+      const first = argv[index];
+      if (first === undefined || first.startsWith('-')) throw new UsageError(`missing action: ${names}`);
+      if (!Object.hasOwn(actions, first)) throw new UsageError(`${name} has no action ${inQuotes(first)}. Actions: ${names}`);
+      return actions[first]!(argv.toSpliced(index, 1));
     },
   };
 }

@@ -3,7 +3,7 @@ import { codeBlock, html, inline, prose } from '@sluice/site/docs/html.ts';
 import { markdownOf } from '@sluice/site/docs/markdown.ts';
 import { docsHeaders } from '@sluice/site/docs/documents.ts';
 import { docsSite } from '@sluice/site/docs/page.ts';
-import { sampleRequest } from '@sluice/site/docs/sample-request.ts';
+import { sampleRequest } from '@sluice/site/docs/samples/sample-request.ts';
 import { curlOf, samplesOf } from '@sluice/site/docs/samples/samples.ts';
 import { endpointsOf } from '@sluice/site/docs/shown-endpoint.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';

@@ -76,12 +76,12 @@ describe('two pages of the documentation', { timeout: testTimeoutMs }, () => {
 
   it('an endpoint: samples in three languages, of which the chosen one is open everywhere', async () => {
     await page.goto(`http://${server.host}/docs/http-portfolio`);
-    const open = page.locator('.samples details[open] summary');
-    await open.filter({ hasText: 'curl' }).first().waitFor();
+    const opened = page.locator('.samples details[open] summary');
+    await opened.filter({ hasText: 'curl' }).first().waitFor();
     await page.locator('#portfolio .samples').getByText('Python', { exact: true }).click();
     await page.locator('.samples details:not([open]) summary').filter({ hasText: 'curl' }).first().waitFor();
     const samples = await page.locator('.samples').count();
-    await expect.poll(() => open.allTextContents()).toEqual(Array.from({ length: samples }, () => 'Python'));
+    await expect.poll(() => opened.allTextContents()).toEqual(Array.from({ length: samples }, () => 'Python'));
     expect(await look(page, 'docs-endpoint')).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });

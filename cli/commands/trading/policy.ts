@@ -85,19 +85,19 @@ const pin = action({}, ['PUBLIC_KEY'], async (_, [publicKey = '']) => {
   };
 });
 
-const text = { type: 'string' } as const;
+const string = { type: 'string' } as const;
 
 const sign = action(
   {
-    key: text,
-    version: text,
-    keystore: text,
-    tokens: text,
-    venues: text,
-    'max-order-sol': text,
-    'max-hour-sol': text,
-    'max-day-sol': text,
-    'max-token-sol': text,
+    key: string,
+    version: string,
+    keystore: string,
+    tokens: string,
+    venues: string,
+    'max-order-sol': string,
+    'max-hour-sol': string,
+    'max-day-sol': string,
+    'max-token-sol': string,
   },
   [],
   async (values) => {

@@ -17,7 +17,17 @@ import { createPaperWallet } from '@sluice/trading/place/paper/paper-wallets.ts'
 import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
 import type { StoredKey } from '@sluice/gateway/store/interfaces/key-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { action, CommandError, commandOf, inQuotes, loadConfig, type Printed, tableText, UsageError } from '../../command-line/command.ts';
+import {
+  action,
+  CommandError,
+  commandOf,
+  inQuotes,
+  loadConfig,
+  type Printed,
+  storeNote,
+  tableText,
+  UsageError,
+} from '../../command-line/command.ts';
 import { maxLabelChars } from '@sluice/shared/wire/values.ts';
 import { readLabel, wholeKeyMessage } from '../keys/key-options.ts';
 import { noteOperator } from '../store/operator-log.ts';

@@ -8,7 +8,7 @@ const maxDepth = 4;
 
 /**
  * Reads fields of a MessagePack map, in the order in which they were written. The fields before a requested one are skipped. If a requested field
- * does not follow, or has another type than requested, `failed` becomes true, and all values are invalid.
+ * does not follow, or has a type that was not requested, `failed` becomes true, and all values are invalid.
  */
 export class MsgpackFields {
   failed = true;

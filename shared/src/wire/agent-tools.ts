@@ -5,9 +5,8 @@ import { paperBalanceEndpoint } from './rest/portfolio.ts';
 import { QuoteBody } from './rest/quote.ts';
 import { candleLimits, tradeLimits } from './rest/token-history.ts';
 import { BuyBody, orderPageLimits, SellBody } from './rest/trade.ts';
-import { Address, EventId, OrderId, RequestedMint, UnixSeconds } from './values.ts';
+import { Address, Closed, EventId, OrderId, RequestedMint, UnixSeconds } from './values.ts';
 import { validator } from './validate.ts';
-import { Closed } from './closed.ts';
 
 /** Rows that a tool returns by default: fewer than the HTTP interface, because a model reads them all. */
 export const fewRows = 20;

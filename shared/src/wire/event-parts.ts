@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { feeKinds, venueNames } from './venues.ts';
-import { Address, Bps, Raw } from './values.ts';
-import { Titled } from './closed.ts';
+import { Address, Bps, Raw, Titled } from './values.ts';
 
 export const commitments = ['processed', 'confirmed', 'finalized'] as const;
 export type Commitment = (typeof commitments)[number];

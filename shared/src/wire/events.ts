@@ -7,6 +7,7 @@ import {
   Address,
   BlockTime,
   Bps,
+  Closed,
   Count,
   Decimals,
   EventId,
@@ -20,7 +21,6 @@ import {
   UnixSeconds,
   UnixUs,
 } from './values.ts';
-import { Closed } from './closed.ts';
 
 export { commitments, type Commitment } from './event-parts.ts';
 export { venueNames, type VenueName } from './venues.ts';

@@ -2,8 +2,7 @@ import { Type, type Static } from 'typebox';
 import { commitments } from './event-parts.ts';
 import { orderFields } from './orders.ts';
 import { orderEventExample } from './rest/trade-examples.ts';
-import { BlockTime, EventId, Nullable, Slot, UnixUs } from './values.ts';
-import { Closed } from './closed.ts';
+import { BlockTime, Closed, EventId, Nullable, Slot, UnixUs } from './values.ts';
 
 export const OrderEvent = Type.Object(
   {

@@ -5,6 +5,8 @@ import {
   Address,
   BlockHeight,
   BlockTime,
+  Closed,
+  closed,
   Decimals,
   FreeText,
   Nullable,
@@ -16,7 +18,6 @@ import {
   Ui,
   UnixMs,
 } from './values.ts';
-import { Closed, closed } from './closed.ts';
 
 /**
  * The states of an order. It only moves forward: `submitted` → `processed` → `confirmed` → `finalized`. From each state before `finalized` it

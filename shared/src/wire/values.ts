@@ -1,4 +1,4 @@
-import { Type, type TSchema } from 'typebox';
+import { Type, type TProperties, type TSchema } from 'typebox';
 import { candleIntervalNames } from './intervals.ts';
 
 /**
@@ -20,6 +20,15 @@ const sentence = (...parts: readonly (string | undefined)[]): { readonly descrip
 
 export const Nullable = <T extends TSchema>(schema: T, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+
+/** Option of an object that has no further fields. */
+export const closed = { additionalProperties: false } as const;
+
+/** An object without further fields. */
+export const Closed = <T extends TProperties>(fields: T) => Type.Object(fields, closed);
+
+/** The same, with the name that documents and clients give it. */
+export const Titled = <T extends TProperties>(title: string, fields: T) => Type.Object(fields, { ...closed, title });
 
 // --- Texts of the chain.
 

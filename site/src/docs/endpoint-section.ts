@@ -3,7 +3,7 @@ import { fieldTable, typeOf } from './fields.ts';
 import { codeBlock, html, inline, nothing, prose, table, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
 import { localUrl } from './local-url.ts';
-import { sampleRequest } from './sample-request.ts';
+import { sampleRequest } from './samples/sample-request.ts';
 import { samplesOf } from './samples/samples.ts';
 import { idOf, type ShownEndpoint } from './shown-endpoint.ts';
 import { tryForm } from './try-form.ts';

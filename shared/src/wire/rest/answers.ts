@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { errorTable, type ErrorCode } from '../../errors/codes.ts';
 import { maxFaults } from '../faults.ts';
-import { FreeText, RequestId } from '../values.ts';
-import { Closed, Titled } from '../closed.ts';
+import { Closed, FreeText, RequestId, Titled } from '../values.ts';
 
 const codes = Object.keys(errorTable) as ErrorCode[];
 

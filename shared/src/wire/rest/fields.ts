@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { venueNames } from '../venues.ts';
-import { Ms, Nullable, Slot, Ui } from '../values.ts';
-import { Closed } from '../closed.ts';
+import { Closed, Ms, Nullable, Slot, Ui } from '../values.ts';
 
 /** What several endpoints share. */
 

@@ -1,6 +1,5 @@
 import { defineEndpoint } from './endpoint.ts';
-import { RequestedMint } from '../values.ts';
-import { Closed } from '../closed.ts';
+import { Closed, RequestedMint } from '../values.ts';
 import { tokenRead } from './fields.ts';
 
 export const tokenImageEndpoint = defineEndpoint({

@@ -1,9 +1,24 @@
 import { Type, type Static } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
 import { priceNullMeaning, priceNullReasons, SolUsd, Venue } from './fields.ts';
-import { Address, Count, Decimals, maxLabelChars, Ms, Nullable, Raw, SignedRaw, Slot, TokenName, Ui, UnixMs } from '../values.ts';
+import {
+  Address,
+  Closed,
+  closed,
+  Count,
+  Decimals,
+  maxLabelChars,
+  Ms,
+  Nullable,
+  Raw,
+  SignedRaw,
+  Slot,
+  Titled,
+  TokenName,
+  Ui,
+  UnixMs,
+} from '../values.ts';
 import { exampleWallet } from './trade-examples.ts';
-import { Closed, Titled, closed } from '../closed.ts';
 
 /** Maximum number of mints that one answer lists. */
 export const maxHoldings = 1_000;

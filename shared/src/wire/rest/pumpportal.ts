@@ -7,17 +7,18 @@ import { exampleMint, exampleWallet } from './trade-examples.ts';
 import { refusedNames } from './fields.ts';
 import {
   addressPattern,
+  closed,
   decimalPattern,
+  type Described,
   FreeText,
   Nullable,
   OrderId,
   percentPattern,
   Signature,
+  Titled,
   upToHundredPattern,
   upToTenthPattern,
-  type Described,
 } from '../values.ts';
-import { Titled, closed } from '../closed.ts';
 
 /**
  * Orders in PumpPortal's format. Flags and numbers may be strings, as in forms. Required fields, flags and numbers are checked after the schema, so that

@@ -5,8 +5,21 @@ import { Fees } from '../event-parts.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { exampleMint } from './trade-examples.ts';
 import { Venue } from './fields.ts';
-import { Address, Decimals, Ms, Nullable, percentPattern, Raw, RequestedMint, RequestedSale, Slot, Ui } from '../values.ts';
-import { Closed, Titled, closed } from '../closed.ts';
+import {
+  Address,
+  Closed,
+  closed,
+  Decimals,
+  Ms,
+  Nullable,
+  percentPattern,
+  Raw,
+  RequestedMint,
+  RequestedSale,
+  Slot,
+  Titled,
+  Ui,
+} from '../values.ts';
 
 /** What a buy may spend: SOL, or coins that are worth as much. */
 export const buyLimits = { min: 0.001, max: 100 } as const;

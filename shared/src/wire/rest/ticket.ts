@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
-import { Ms, RequestedIp, Ticket } from '../values.ts';
-import { Closed, Titled } from '../closed.ts';
+import { Closed, Ms, RequestedIp, Ticket, Titled } from '../values.ts';
 
 export const wsTicketEndpoint = defineEndpoint({
   id: 'wsTicket',

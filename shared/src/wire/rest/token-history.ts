@@ -3,8 +3,7 @@ import { candleFields, TradeEvent } from '../events.ts';
 import { candleIntervalNames } from '../intervals.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { mintParams } from './token.ts';
-import { Address, EventId, Nullable, UnixSeconds } from '../values.ts';
-import { Closed, Titled } from '../closed.ts';
+import { Address, Closed, EventId, Nullable, Titled, UnixSeconds } from '../values.ts';
 import { Limit, tokenRead } from './fields.ts';
 
 const Candle = Closed({

@@ -3,8 +3,23 @@ import { Traits } from '../event-parts.ts';
 import { metadataFields, Reserves } from '../events.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Limit, priceNullMeaning, priceNullReasons, SolUsd, tokenRead, Venue } from './fields.ts';
-import { Address, Bps, Count, Decimals, Ms, Nullable, Raw, RequestedMint, Slot, TokenName, TokenUri, Ui } from '../values.ts';
-import { Closed, Titled, closed } from '../closed.ts';
+import {
+  Address,
+  Bps,
+  Closed,
+  closed,
+  Count,
+  Decimals,
+  Ms,
+  Nullable,
+  Raw,
+  RequestedMint,
+  Slot,
+  Titled,
+  TokenName,
+  TokenUri,
+  Ui,
+} from '../values.ts';
 
 /** The mint in the path. A text that is not a mint is refused with INVALID_MINT. */
 export const mintParams = Closed({ mint: RequestedMint() });

@@ -18,9 +18,12 @@ import {
   Address,
   Base64,
   BlockHeight,
+  Closed,
+  closed,
   Count,
   Nullable,
   OrderId,
+  orderIdPattern,
   Raw,
   RequestedMint,
   RequestedRaw,
@@ -28,9 +31,7 @@ import {
   Signature,
   Slot,
   Ui,
-  orderIdPattern,
 } from '../values.ts';
-import { Closed, closed } from '../closed.ts';
 
 /** Priority fee of a transaction, SOL. */
 const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;

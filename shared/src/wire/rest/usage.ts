@@ -2,8 +2,7 @@ import { Type } from 'typebox';
 import { planFields } from '../plan-fields.ts';
 import { planNames, scopes } from '../plans.ts';
 import { defineEndpoint } from './endpoint.ts';
-import { Count, IpRange, KeyId, KeyPrefix, maxIpRanges, maxLabelChars, Nullable, UnixMs } from '../values.ts';
-import { Closed, Titled, closed } from '../closed.ts';
+import { Closed, closed, Count, IpRange, KeyId, KeyPrefix, maxIpRanges, maxLabelChars, Nullable, Titled, UnixMs } from '../values.ts';
 
 /** Minutes of which the requests of a key are reported, including the current one. */
 export const usageMinutes = 60;

@@ -3,8 +3,7 @@ import { filterSchemas } from './filters.ts';
 import { candleIntervalNames } from '../intervals.ts';
 import { streamLimits } from './limits.ts';
 import type { Channel } from './topics.ts';
-import { ApiKey, addressPattern, topicPattern } from '../values.ts';
-import { Titled } from '../closed.ts';
+import { addressPattern, ApiKey, Titled, topicPattern } from '../values.ts';
 
 export const CommandId = Type.Union(
   [Type.String({ maxLength: 128 }), Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()],

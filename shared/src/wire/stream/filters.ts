@@ -2,8 +2,7 @@ import { Type, type Static, type TSchema } from 'typebox';
 import { quoteCoins } from '../../money.ts';
 import { commitments, venueNames } from '../events.ts';
 import { streamLimits } from './limits.ts';
-import { addressPattern } from '../values.ts';
-import { Titled } from '../closed.ts';
+import { addressPattern, Titled } from '../values.ts';
 
 const Address = Type.String({ pattern: addressPattern });
 const Venue = Type.Enum([...venueNames], { title: 'venue' });

@@ -1,8 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { streamLimits } from './limits.ts';
 import { Venue } from '../event-parts.ts';
-import { Address, addressPattern, FreeText, Signature, Slot } from '../values.ts';
-import { Titled } from '../closed.ts';
+import { Address, addressPattern, FreeText, Signature, Slot, Titled } from '../values.ts';
 
 /** PumpPortal's protocol on the stream (in names: dialect): commands with `method`, answers with `message`, and events as plain objects. */
 export const dialectMethods = [

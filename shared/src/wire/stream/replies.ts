@@ -5,8 +5,7 @@ import { candleIntervalNames } from '../intervals.ts';
 import { channelNames } from './topics.ts';
 import { streamLimits } from './limits.ts';
 import { planNames, scopes } from '../plans.ts';
-import { Address, Count, Epoch, FreeText, KeyId, Ms, Nullable, Signature, Slot, Topic, UnixUs } from '../values.ts';
-import { Closed } from '../closed.ts';
+import { Address, Closed, Count, Epoch, FreeText, KeyId, Ms, Nullable, Signature, Slot, Topic, UnixUs } from '../values.ts';
 
 const Code = Type.Enum(Object.keys(errorTable) as ErrorCode[]);
 const Channel = Type.Enum([...channelNames]);

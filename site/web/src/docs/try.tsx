@@ -37,10 +37,12 @@ function Send({ form }: { readonly form: HTMLFormElement }) {
     setIsWaiting(false);
   };
   useEffect(() => {
-    form.onsubmit = (event) => {
+    const submit = (event: Event): void => {
       event.preventDefault();
       void send();
     };
+    form.addEventListener('submit', submit);
+    return () => form.removeEventListener('submit', submit);
   });
   return (
     <>

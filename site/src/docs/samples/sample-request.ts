@@ -1,8 +1,8 @@
 import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
-import { at, words } from './json-at.ts';
-import type { SampleRequest } from './samples/request.ts';
-import { idOf, type ShownEndpoint } from './shown-endpoint.ts';
-import { spendsOf } from './try-form.ts';
+import { at, words } from '../json-at.ts';
+import type { SampleRequest } from './request.ts';
+import { idOf, type ShownEndpoint } from '../shown-endpoint.ts';
+import { spendsOf } from '../try-form.ts';
 
 /** The request of the endpoint's samples: its example, and only the parameters that are required. What spends is a dry run where there is one. */
 export function sampleRequest({ method, paths, operation }: ShownEndpoint, origin: string): SampleRequest {
