@@ -6,7 +6,7 @@ import { createLog } from '@sluice/shared/log/log.ts';
 import { encodeChanges } from '@sluice/shared/market/batch-encoder.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
-import { consumeMarket } from '../support/market-consumer.ts';
+import { consumeMarket } from '../support/product/market-consumer.ts';
 import { tradeOf } from '../market/trades.ts';
 import { until } from '../support/gateway.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';

@@ -12,7 +12,7 @@ import { CandleEvent, type TradeEvent } from '@sluice/shared/wire/events.ts';
 import { Gap, SubscribedReply, SubscriptionsReply, UnsubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
-import { consumeMarket } from '../support/market-consumer.ts';
+import { consumeMarket } from '../support/product/market-consumer.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { candlesOf } from '../market/brute-force.ts';
 import { someS, tradeOf } from '../market/trades.ts';

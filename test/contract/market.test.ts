@@ -10,7 +10,7 @@ import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events.ts';
 import { accountTradesTopic, allTradesTopic, candlesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
-import { consumeMarket, type MarketConsumer } from '../support/market-consumer.ts';
+import { consumeMarket, type MarketConsumer } from '../support/product/market-consumer.ts';
 import { candlesOf } from '../market/brute-force.ts';
 import { chainSteps, RandomChain } from '../market/random-chain.ts';
 import { someS, tradeOf } from '../market/trades.ts';

@@ -2,7 +2,7 @@ import { createLimiter } from '@sluice/gateway/ratelimit/create.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { afterEach, expect, it } from 'vitest';
-import { consumeMarket } from '../support/market-consumer.ts';
+import { consumeMarket } from '../support/product/market-consumer.ts';
 import { entries } from '../contract/bus-recorder.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { candlesOf } from '../market/brute-force.ts';

@@ -7,7 +7,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import type { MarketStore } from '@sluice/shared/market/market.ts';
-import { consumeMarket } from '../support/market-consumer.ts';
+import { consumeMarket } from '../support/product/market-consumer.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { fileOf, heldWay } from '../contract/lost-end.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';

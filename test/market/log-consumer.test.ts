@@ -8,7 +8,7 @@ import type { MarketStore } from '@sluice/shared/market/market.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
 import type { CandleEvent } from '@sluice/shared/wire/events.ts';
 import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
-import { consumeMarket, type MarketConsumer } from '../support/market-consumer.ts';
+import { consumeMarket, type MarketConsumer } from '../support/product/market-consumer.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { record, type Recorder } from '../contract/bus-recorder.ts';
 import { until } from '../support/gateway.ts';

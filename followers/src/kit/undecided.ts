@@ -57,13 +57,13 @@ export class UndecidedEvents<Item, Owner extends Line<Item>> {
 
   /** Puts the next event of the log into its line. Returns its place; null if its slot is dead. */
   add(owner: Owner, item: Item): number | null {
-    const { of, mostOfLine } = this.#folding;
-    const { slot } = of(item);
+    const { mostOfLine } = this.#folding;
+    const { slot } = this.#folding.of(item);
     const fate = this.#fateOf(item);
     if (fate === 'drop') return null;
     const { waiting } = owner;
     let at = waiting.length;
-    while (at > 0 && of(waiting[at - 1]!).slot > slot) at--;
+    while (at > 0 && this.#folding.of(waiting[at - 1]!).slot > slot) at--;
     waiting.splice(at, 0, item);
     this.#size++;
     if (fate === 'wait') this.await(owner, slot);

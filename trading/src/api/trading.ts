@@ -62,7 +62,7 @@ export interface TradingOptions {
   readonly seal: RecordSeal;
   /** Makes the bus entries of order events. */
   readonly events: PrivateEvents;
-  readonly hub: Pick<Hub, 'follow'>;
+  readonly hub: Pick<Hub, 'listen'>;
   readonly directory: PoolLookup;
   /** Whether the chain is simulated; false while that is unknown. */
   readonly simulated: () => boolean;

@@ -120,7 +120,7 @@ export class HotWallets {
 function walletOf(
   [, ...tokenAddresses]: readonly string[],
   [wallet, ...tokens]: readonly (ChainAccount | null)[],
-  { slot, askedAtMs, soleSources, isDisputed }: Omit<WalletRead, 'lamports' | 'tokenAccounts' | 'unownedLamports'>,
+  { slot, askedAtMs, soleSources, isDisputed: disputed }: Omit<WalletRead, 'lamports' | 'tokenAccounts' | 'unownedLamports'>,
 ): WalletRead {
   const tokenAccounts = new Map(
     tokenAddresses.map((address, i) => {
@@ -133,5 +133,5 @@ function walletOf(
     const account = tokens[i] ?? null;
     if (account === null || account.owner === systemProgram) unownedLamports.set(address, account?.lamports ?? 0n);
   }
-  return { slot, askedAtMs, lamports: wallet?.lamports ?? 0n, tokenAccounts, unownedLamports, soleSources, isDisputed };
+  return { slot, askedAtMs, lamports: wallet?.lamports ?? 0n, tokenAccounts, unownedLamports, soleSources, isDisputed: disputed };
 }

@@ -5,11 +5,12 @@ import { inSolAndUsd } from '@sluice/shared/money.ts';
 import { toUi } from '@sluice/shared/solana/amounts.ts';
 import { transferFeeAt, type MintExtensions, type TransferFees } from '@sluice/shared/solana/tokens/token-extensions.ts';
 import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
+import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import type { MarketHealth, SolUsdNow } from '../market-health.ts';
 import type { CurveGoal } from '@sluice/venues/venue.ts';
-import { creatorOf, traitsOf, type TokenFacts, type TokenIdentity, type TokenTraits } from './token-facts.ts';
+import { bounded, creatorOf, traitsOf, type TokenFacts, type TokenIdentity, type TokenTraits } from './token-facts.ts';
 import { depthOf, heldUi, type PoolState } from './pool-state.ts';
 import type { MintView } from './mint-view.ts';
 
@@ -18,6 +19,10 @@ export interface Creation {
   readonly identity: TokenIdentity;
   readonly creator: string;
   readonly traits: TokenTraits;
+}
+
+export function creationOf({ name, symbol, uri, creator, traits, creatorFeeBps }: NewTokenEvent): Creation {
+  return { identity: bounded({ name, symbol, uri, source: 'event', updateAuthority: null }), creator, traits: { traits, creatorFeeBps } };
 }
 
 export interface RenderContext {

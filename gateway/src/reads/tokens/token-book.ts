@@ -5,17 +5,17 @@ import type { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
-import type { NewTokenEvent, PriceEvent } from '@sluice/shared/wire/events.ts';
+import type { PriceEvent } from '@sluice/shared/wire/events.ts';
 import { migrationsTopic, newTokensTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
 import type { PoolReader } from '../pools/pool-reader.ts';
 import type { LazyEvent } from '../../stream/history/lazy-event.ts';
 import type { History } from '../../stream/history/history.ts';
 import type { MarketHealth } from '../market-health.ts';
-import { renderToken, type Creation } from './render-token.ts';
+import { creationOf, renderToken, type Creation } from './render-token.ts';
 import { TokenNames } from './token-names.ts';
 import { retractedAfter } from '../surviving.ts';
-import { bounded, planToken, readToken, type TokenPlan, type TokenRead } from './token-facts.ts';
+import { planToken, readToken, type TokenPlan, type TokenRead } from './token-facts.ts';
 import { parseEvent, MintView } from './mint-view.ts';
 
 /** Limits of the book. Above these limits, the token that was unused longest is dropped, a read is refused as unavailable, or the oldest entry is dropped. */
@@ -397,11 +397,10 @@ export class TokenBook {
   }
 
   #dropRendered(): void {
-    for (const token of this.#rendered) {
-      token.rendered = null;
-      this.#rendered.delete(token);
-      return;
-    }
+    const [oldest] = this.#rendered;
+    if (oldest === undefined) return;
+    oldest.rendered = null;
+    this.#rendered.delete(oldest);
   }
 }
 
@@ -409,18 +408,11 @@ export class TokenBook {
 function remember<V>(map: Map<string, V>, name: string, value: V, most: number): void {
   map.delete(name);
   map.set(name, value);
-  if (map.size <= most) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
-  }
+  const [oldest] = map.keys();
+  if (map.size > most) map.delete(oldest!);
 }
 
 function priceOf(json: Uint8Array): PriceEvent | null {
   const event = parseEvent(json);
   return event.type === 'price' ? event : null;
-}
-
-function creationOf({ name, symbol, uri, creator, traits, creatorFeeBps }: NewTokenEvent): Creation {
-  return { identity: bounded({ name, symbol, uri, source: 'event', updateAuthority: null }), creator, traits: { traits, creatorFeeBps } };
 }

@@ -1,5 +1,5 @@
-import { Candles, type CandleStats } from '../../followers/src/candles/candles.ts';
-import { LogConsumer, type ConsumerParts, type ConsumerStats } from '../../followers/src/kit/log-consumer.ts';
+import { Candles, type CandleStats } from '../../../followers/src/candles/candles.ts';
+import { LogConsumer, type ConsumerParts, type ConsumerStats } from '../../../followers/src/kit/log-consumer.ts';
 import type { MarketStore } from '@sluice/shared/market/market.ts';
 
 export interface MarketConsumer {
