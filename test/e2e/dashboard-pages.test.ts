@@ -507,7 +507,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Wallet 5Q54…e4j1' }).waitFor();
-    await page.getByText(/^None since \d\d:\d\d:\d\d\. New ones appear here\. The server stores no older trades/).waitFor();
+    await page.getByText(/^None since [\d-]+ [\d:]+\. New ones appear here\. The server stores no older trades/).waitFor();
     expect(await look(page, 'wallet')).toEqual([]);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: "Watch and trade Solana's token market" }).waitFor();

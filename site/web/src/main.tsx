@@ -162,7 +162,9 @@ function NoteLine() {
 /** How old the numbers of the page are, above a second. */
 function NumbersAge() {
   const ms = useStore(numbersAgeMs);
-  return ms === null ? null : <span class="numbers-age">Numbers are {ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : age(ms)} old</span>;
+  return ms === null ? null : (
+    <span class="badge unusual numbers-age">Numbers are {ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : age(ms)} old</span>
+  );
 }
 
 /** Says since when the numbers of the page may be old, and why. */

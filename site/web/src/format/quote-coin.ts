@@ -40,14 +40,12 @@ export function inQuoteCoin(value: number | null | undefined, quoteMint: string 
   return `${text} ${quoteSymbol(quoteMint)}`;
 }
 
-interface Priced {
-  readonly priceUsd: number | null;
-  readonly priceQuote: number | null;
-  readonly quoteMint: string;
-}
-
 /** The price of a trade or a pool in USD, or in its quote coin if that has no known worth. */
-export function tradePrice({ priceUsd, priceQuote, quoteMint }: Priced): string {
+export function tradePrice({
+  priceUsd,
+  priceQuote,
+  quoteMint,
+}: { readonly [K in 'priceUsd' | 'priceQuote']: number | null } & { readonly quoteMint: string }): string {
   if (priceUsd !== null) return `$${price(priceUsd)}`;
   return priceQuote === null ? price(null) : `${price(priceQuote)} ${quoteSymbol(quoteMint)}`;
 }

@@ -36,11 +36,6 @@ export function clockTime(ms: number): string {
   return dateTime(ms).slice(11);
 }
 
-/** The time of a day, with the date if it is not today. */
-export function momentText(ms: number): string {
-  return dateText(ms) === dateText(Date.now()) ? clockTime(ms) : dateTime(ms);
-}
-
 export function dateText(ms: number): string {
   return dateTime(ms).slice(0, 10);
 }

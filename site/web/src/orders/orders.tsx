@@ -216,13 +216,11 @@ function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; r
 function Details({ order }: { readonly order: ListedOrder }) {
   const { fill, signature, publicKey, quote } = order;
   const coin = quoteSymbol(order.quoteMint);
-  const { paid, received } = amountsOf(order);
   const isSimulated = useStore(simulated) === true;
   return (
     <dl class="facts list">
       <Fact name="State">{stateText(order.status, order.kind === 'paper')}</Fact>
       {order.error !== null && <Fact name="Reason">{errorText(order.error)}</Fact>}
-      <Fact name="In, out">{`${paid} → ${received}`}</Fact>
       <Fact name="Placed">{dateTime(order.createdAtMs)}</Fact>
       <Fact name="Order">{order.orderId}</Fact>
       {publicKey !== null && (

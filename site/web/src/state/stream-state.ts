@@ -17,7 +17,7 @@ const heads = /^\{"(op":"heartbeat"|id":100\d{11},)/;
 
 /** How old the numbers of the page are, milliseconds; null if at most a second. */
 export const numbersAgeMs = new Store<number | null>(null);
-/** Since when the page does not know the chain, Unix milliseconds; null while it does, and for a moment after. */
+/** Since when the page does not know the chain, Unix milliseconds; null at first. */
 export const interruptedSince = new Store<number | null>(null);
 /** Whether the connection works, and the nodes or ingest have stopped. */
 export const isChainSilent = new Store(false);
@@ -26,8 +26,7 @@ export const isChainSilent = new Store(false);
 interface Heard {
   /** The page knows all slots of the chain that were seen up to this time. */
   currentAt: number;
-  /** The last message. */
-  atMs: number;
+  heardAtMs: number;
   /** No ping before this time. */
   pingAtMs: number;
 }
@@ -42,7 +41,7 @@ function openSocket(url: string): WebSocket {
   const socket = new WebSocket(url);
   socket.addEventListener('open', () => {
     const nowMs = performance.now();
-    heard.set(socket, { currentAt: nowMs, atMs: nowMs, pingAtMs: 0 });
+    heard.set(socket, { currentAt: nowMs, heardAtMs: nowMs, pingAtMs: 0 });
   });
   socket.addEventListener('message', (event) => note(heard.get(socket)!, event));
   socket.addEventListener('close', () => heard.delete(socket));
@@ -52,7 +51,7 @@ function openSocket(url: string): WebSocket {
 /** Reads how old the newest slot is. The client must not see the replies to commands that it has not sent. */
 function note(of: Heard, event: MessageEvent): void {
   const nowMs = performance.now();
-  of.atMs = nowMs;
+  of.heardAtMs = nowMs;
   if (!heads.test(event.data as string)) return;
   const { id, slotAgeMs } = JSON.parse(event.data as string) as { readonly id?: number; readonly slotAgeMs?: number | null };
   if (id !== undefined) event.stopImmediatePropagation();
@@ -94,12 +93,11 @@ function check(): void {
   currentAt = Math.min(nowMs, ...notLive.values(), ...open.map((of) => of.currentAt));
   const ageMs = nowMs - currentAt;
   numbersAgeMs.set(ageMs > oldMs ? Math.floor(ageMs) : null);
-  isChainSilent.set(notLive.size === 0 && open.every(({ atMs }) => nowMs - atMs < silentMs));
+  isChainSilent.set(notLive.size === 0 && open.every(({ heardAtMs }) => nowMs - heardAtMs < silentMs));
   const since = Math.round(Date.now() - ageMs);
   // Two clocks differ by a millisecond now and then.
-  const isSame = Math.abs(since - (interruptedSince.value ?? 0)) < checkEveryMs;
   if (ageMs <= interruptedMs) interruptedSince.set(null);
-  else if (!isSame) interruptedSince.set(since);
+  else if (Math.abs(since - (interruptedSince.value ?? 0)) >= checkEveryMs) interruptedSince.set(since);
 }
 
 setInterval(ping, pingEveryMs);

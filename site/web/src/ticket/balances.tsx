@@ -84,12 +84,7 @@ function AddCoins({ quoteMint }: { readonly quoteMint: string | null }) {
   const isPaper = useStore(me)?.trading === 'paper';
   const isSimulated = useStore(simulated) === true;
   const symbol = quoteSymbol(quoteMint);
-  const given = isPaper ? ['SOL'] : isSimulated ? ['SOL', 'USDC'] : [symbol];
-  if (given.includes(symbol)) return <a href="#/wallets">Add {symbol}</a>;
-  const giver = isPaper ? 'A paper balance' : 'The faucet';
-  return (
-    <span>
-      {giver} has no {symbol}, only {given.join(' and ')}.
-    </span>
-  );
+  if (isPaper && symbol !== 'SOL') return <span>A paper balance has only SOL.</span>;
+  if (isSimulated && symbol !== 'SOL' && symbol !== 'USDC') return <span>The faucet has only SOL and USDC.</span>;
+  return <a href="#/wallets">Add {symbol}</a>;
 }

@@ -1,5 +1,5 @@
 import { explorerAccount } from '../format/explorers.ts';
-import { isAddress, momentText, shortAddress } from '../format/text.ts';
+import { dateTime, isAddress, shortAddress } from '../format/text.ts';
 import { Icon } from '../parts/icon.tsx';
 import { OutLink } from '../parts/links.tsx';
 import { Copy, Empty, Fault } from '../parts/parts.tsx';
@@ -74,17 +74,11 @@ const readHistoryMs = 60_000;
 function Reach({ trades, explorer }: { readonly trades: readonly Trade[]; readonly explorer: string | null }) {
   const start = useLoaded(readHistoryStart, 'history', readHistoryMs).value;
   const sinceMs = trades.length < maxTrades ? start : trades.at(-1)!.ts.received / 1_000;
-  const since = sinceMs === null ? 'among the newest events' : `since ${momentText(sinceMs)}`;
+  const since = sinceMs === null ? 'among the newest events' : `since ${dateTime(sinceMs)}`;
   return (
     <p class={trades.length === 0 ? 'empty' : 'hint'}>
-      {trades.length === 0 ? `None ${since}. New ones appear here.` : `All ${since}.`} The server stores no older trades of a wallet
-      {explorer === null ? (
-        '.'
-      ) : (
-        <>
-          : see <OutLink href={explorer}>Solscan</OutLink>.
-        </>
-      )}
+      {trades.length === 0 ? `None ${since}. New ones appear here.` : `All ${since}.`} The server stores no older trades of a wallet.{' '}
+      {explorer !== null && <OutLink href={explorer}>Older trades on Solscan</OutLink>}
     </p>
   );
 }
