@@ -1,7 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import type { Bus } from '@sluice/shared/bus/bus.ts';
-import { agreedClock } from '@sluice/shared/clock/agreed-time.ts';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
@@ -16,14 +13,10 @@ import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
-import { Nonces } from '@sluice/gateway/accounts/nonces.ts';
 import type { DashboardOptions } from '@sluice/gateway/accounts/gate.ts';
 import { dashboardRoutes } from '@sluice/gateway/accounts/routes.ts';
 import { createSessionCallers } from '@sluice/gateway/accounts/session-callers.ts';
-import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
-import { openSigningKey } from '@sluice/gateway/auth/pepper.ts';
 import type { Authenticator } from '@sluice/gateway/auth/principal.ts';
-import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { chainRpc } from '@sluice/gateway/reads/chain/chain-rpc.ts';
 import { faucetOf } from '@sluice/gateway/reads/chain/faucet.ts';
 import { createAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
@@ -37,6 +30,7 @@ import type { BoundEndpoint } from '@sluice/gateway/http/endpoint.ts';
 import { foreignPages } from '@sluice/gateway/http/callers/foreign-pages.ts';
 import { createKeyless } from '@sluice/gateway/http/callers/keyless.ts';
 import { OpenRequests } from '@sluice/gateway/http/open-requests.ts';
+import { openKeys, openSeal, type KeysOptions, type OpenKeys } from './keys.ts';
 import { createRouter, type Route, type Router, type RouterOptions } from '@sluice/gateway/http/router.ts';
 import { drain, orClose, type LifePhase } from '@sluice/gateway/operations/process-life.ts';
 import type { ReadCounters } from '@sluice/gateway/operations/metrics.ts';
@@ -47,12 +41,10 @@ import { answersWithinMs, quoteEndpoints } from '@sluice/trading/quote/quotes.ts
 import type { CountingLimiter } from '@sluice/gateway/ratelimit/limiter.ts';
 import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
 import { createReads, type ReadsParts } from '@sluice/gateway/reads/reads.ts';
-import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { KeyLimits } from '@sluice/gateway/ratelimit/key-limit.ts';
 import { createAdmission } from '@sluice/gateway/stream/session/admission.ts';
 import { decideHandshake, streamPaths, type Handshake, type HandshakeParts } from '@sluice/gateway/stream/session/handshake.ts';
 import { Hub } from '@sluice/gateway/stream/hub.ts';
-import { sealedEvents, unsealedEvents, type PrivateEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
 import { usageEndpoints } from '@sluice/gateway/usage/endpoints.ts';
 import type { UsageOfKeys } from '@sluice/gateway/usage/usage-of-keys.ts';
 import { orderEndpoints } from '@sluice/trading/api/endpoints/order-endpoints.ts';
@@ -61,23 +53,15 @@ import { custodyOf, openTrading, type Custody, type Trading } from '@sluice/trad
 import { startTransport, type TransportChoice } from '@sluice/gateway/transport/start.ts';
 import type { HttpRequest, Transport, TransportHandlers, UpgradeOutcome } from '@sluice/gateway/transport/transport.ts';
 
-export interface GatewayOptions {
-  readonly config: Config;
-  readonly bus: Bus;
+export interface GatewayOptions extends KeysOptions {
   /** State of the market that ingest writes. If omitted, an empty one in this process. */
   readonly market?: MarketReader;
   /** Off-chain metadata of tokens. If omitted, it is fetched from the public internet. */
   readonly metadata?: TokenMetadataBook;
   /** Directory of pools. If omitted, an empty one: then only pools whose addresses can be computed from the mint are found. */
   readonly directory?: PoolLookup;
-  readonly log: Logger;
   /** If it is aborted during the start, everything started so far is closed, and the start rejects. */
   readonly signal: AbortSignal;
-  /** The store with the API keys. If neither it nor an authenticator is given, it is opened in `config.dataDir`. */
-  readonly store?: Store;
-  readonly authenticator?: Authenticator;
-  /** Key of the seals on records in Redis. If omitted, it is derived from the store's pepper, or is random if there is no store. */
-  readonly sealKey?: Uint8Array;
   /** Counts the requests of keys. Its creator closes it. If omitted, one is created; with Redis it counts over all gateways. */
   readonly limiter?: CountingLimiter;
   /** Where the custodial wallets are. If omitted, the custody of the chain in the settings. */
@@ -89,8 +73,6 @@ export interface GatewayOptions {
   /** Further endpoints. */
   readonly endpoints?: readonly BoundEndpoint[];
   readonly transport?: TransportChoice;
-  /** If omitted, its wall time is the one that this gateway agrees on with the store; tests replace it. */
-  readonly clock?: Clock;
   /** Metrics and readiness of what else runs in this process, for `/metrics` and `/readyz`. */
   readonly embeddedIngest?: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
 }
@@ -187,14 +169,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await trading.start();
     signal.throwIfAborted();
     await operations.start();
-    const { host, port, tls } = config;
-    const outcome = await startTransport(
-      options.transport ?? 'auto',
-      { host, port, tls, streamPaths, sharePort, log },
-      handlersOf(router, { admit, hub, addressOf, isDraining: isRefusing, requests, config, clock: keys.clock, log }),
-    );
-    if (!outcome.ok) throw new SettingError(outcome.fault.setting, outcome.fault.what, outcome.cause);
-    transport = outcome.transport;
+    const handlers = handlersOf(router, { admit, hub, addressOf, isDraining: isRefusing, requests, config, clock: keys.clock, log });
+    transport = await listen(options, handlers);
     signal.throwIfAborted();
   } catch (error) {
     await end();
@@ -204,8 +180,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return running({ transport, hub, config, log, endpoints, drain: () => drain(life), end });
 }
 
-const sealKeyBytes = 32;
 const noIngest: NonNullable<GatewayOptions['embeddedIngest']> = { metrics: () => [], parts: () => ({}) };
+
+/** Rejects with a `SettingError` if it cannot listen on the configured address. */
+async function listen({ config, transport = 'auto', log }: GatewayOptions, handlers: TransportHandlers): Promise<Transport> {
+  const { host, port, tls, operations } = config;
+  const outcome = await startTransport(transport, { host, port, tls, streamPaths, sharePort: operations.sharePort, log }, handlers);
+  if (!outcome.ok) throw new SettingError(outcome.fault.setting, outcome.fault.what, outcome.cause);
+  return outcome.transport;
+}
 
 interface RunningParts {
   readonly transport: Transport;
@@ -290,50 +273,6 @@ function openReading(
       fetcher.close();
     },
   };
-}
-
-interface OpenKeys {
-  readonly authenticator: Authenticator;
-  /** Null if the keys do not come from a store: then the dashboard cannot create keys. */
-  readonly dashboard: { readonly store: Store; readonly nonces: Nonces } | null;
-  readonly sealKey: Uint8Array;
-  readonly clock: Clock;
-  close(): Promise<void>;
-}
-
-async function openKeys({ config, bus, store, authenticator, sealKey: given, log, ...options }: GatewayOptions): Promise<OpenKeys> {
-  if (authenticator !== undefined && store === undefined) {
-    const clock = options.clock ?? systemClock;
-    return { authenticator, dashboard: null, sealKey: given ?? randomBytes(sealKeyBytes), clock, close: async () => undefined };
-  }
-  const used = store ?? (await openStore(config, 'service'));
-  let stopWatching = (): void => undefined;
-  const closeStore = async (): Promise<void> => {
-    stopWatching();
-    if (store === undefined) await used.close();
-  };
-  try {
-    stopWatching = await used.watchTime({ parties: { redis: () => bus.timeMs() }, log });
-    const clock = options.clock ?? agreedClock(used.time);
-    const dashboard = { store: used, nonces: new Nonces(await openSigningKey(used, 'sign-in nonces')) };
-    const sealKey = given ?? (await openSigningKey(used, 'records in Redis'));
-    if (authenticator !== undefined) return { authenticator, dashboard, sealKey, clock, close: closeStore };
-    const made = await createAuthenticator({ store: used, plans: config.plans, log });
-    const close = async (): Promise<void> => {
-      await made.close();
-      await closeStore();
-    };
-    return { authenticator: made, dashboard, sealKey, clock, close };
-  } catch (error) {
-    await closeStore();
-    throw error;
-  }
-}
-
-/** The seal of records in Redis, and of events that belong to one key. Inside one process events need no seal. */
-function openSeal({ sealKey, clock }: OpenKeys, { redisUrls }: Config): { readonly seal: RecordSeal; readonly events: PrivateEvents } {
-  const seal = new RecordSeal(sealKey, clock);
-  return { seal, events: redisUrls === null ? unsealedEvents : sealedEvents(seal) };
 }
 
 interface PageParts extends Pick<DashboardOptions, 'port' | 'usage'>, Pick<RouterOptions, 'addressOf'> {

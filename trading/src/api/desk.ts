@@ -79,25 +79,7 @@ export interface TradingDesk {
 }
 
 export function openDesk(of: DeskParts): TradingDesk {
-  const {
-    config,
-    rpc,
-    store,
-    directory,
-    gatewayId,
-    chain,
-    nodes,
-    halt,
-    signer,
-    wallets,
-    sendFirst,
-    publisher,
-    stats,
-    solUsd,
-    takesOverAtOnce,
-    clock,
-    log,
-  } = of;
+  const { config, rpc, store, directory, gatewayId, chain, nodes, publisher, stats, takesOverAtOnce, clock, log } = of;
   const life = new AbortController();
   const { signal } = life;
   const { trading: mode, broadcast, signerLimits: limits } = config;
@@ -125,16 +107,13 @@ export function openDesk(of: DeskParts): TradingDesk {
     clock,
     log,
   });
-  const quoting = { venues, chain, state, ownOrders, solUsd, clock, builder, simulator, endpoints: nodes.length };
-  const parts = { ...quoting, mode, halt, orders, ledger, sendFirst, follower, gatewayId, stats, log };
+  const parts = { ...of, venues, state, ownOrders, builder, simulator, endpoints: nodes.length, mode, orders, ledger, follower };
   const storeGate = new StoreGate({ probe: () => orders.probe(), clock, log });
   const placeOrder = createPlaceOrder({
     ...parts,
     paper,
     storeGate,
     laneTips: laneTips(broadcast),
-    signer,
-    wallets,
     maxDayLamports: limits.maxDayLamports,
   });
   const endpoints = [

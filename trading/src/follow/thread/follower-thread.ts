@@ -4,7 +4,7 @@ import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { Halt } from '@sluice/gateway/store/halt/halt.ts';
-import { publishedFields } from '@sluice/gateway/store/order-model/order.ts';
+import { publishedFields, type PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { Broadcaster } from '../../send/broadcaster.ts';
 import { createLanes } from '../../send/lanes.ts';
 import { createSendNodes } from '../../nodes/nodes.ts';
@@ -43,12 +43,7 @@ async function main({
     const maySend = (): boolean => !halt.halted;
     const lanes = createLanes({ nodes, ...broadcast, maySend, signal });
     const broadcaster = new Broadcaster({ lanes, blockHeight: () => known?.blockHeight ?? null, signal });
-    let changed: OrderChanges[] = [];
-    const postChanges = (): void => {
-      const changes = changed;
-      changed = [];
-      post({ op: 'changed', changes });
-    };
+    const changes = new ChangesOfTurn(post);
     const follower = new Follower({
       nodes,
       broadcaster,
@@ -59,11 +54,7 @@ async function main({
       newestSlot: () => known?.newestSlot ?? newestPossibleSlot,
       onLoaded: (order) => post({ op: 'loaded', order: publishedFields(order) }),
       onGone: (id) => post({ op: 'dropped', id }),
-      onChange: ({ id, kind, state, terms, fill, error, updatedAtMs, version }, landedSlot) => {
-        // All changes of one turn of the event loop are sent in one message.
-        const mayBeNew = kind === 'sent' ? terms : null;
-        if (changed.push({ id, state, terms: mayBeNew, fill, error, updatedAtMs, version, landedSlot }) === 1) setImmediate(postChanges);
-      },
+      onChange: (order, landedSlot) => changes.add(order, landedSlot),
       clock,
       log,
     });
@@ -92,7 +83,7 @@ async function main({
     await closed;
     clearInterval(timer);
     await follower.close();
-    if (changed.length > 0) postChanges();
+    changes.post();
     report();
   } finally {
     life.abort();
@@ -100,6 +91,28 @@ async function main({
     await store.close();
   }
   port.close();
+}
+
+/** Sends all changes of one turn of the event loop in one message. */
+class ChangesOfTurn {
+  readonly #post: (message: FromThread) => void;
+  #changes: OrderChanges[] = [];
+
+  constructor(post: (message: FromThread) => void) {
+    this.#post = post;
+  }
+
+  add({ id, kind, state, terms, fill, error, updatedAtMs, version }: PublishedOrder, landedSlot: number | null): void {
+    const mayBeNew = kind === 'sent' ? terms : null;
+    const count = this.#changes.push({ id, state, terms: mayBeNew, fill, error, updatedAtMs, version, landedSlot });
+    if (count === 1) setImmediate(() => this.post());
+  }
+
+  post(): void {
+    const changes = this.#changes;
+    this.#changes = [];
+    if (changes.length > 0) this.#post({ op: 'changed', changes });
+  }
 }
 
 await main(workerData as FollowerSettings);
