@@ -2,12 +2,20 @@ import { createHash } from 'node:crypto';
 import { createMessageBuilder } from '../../trading/src/prepare/message-builder.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
 import { judge } from '@sluice/trading/signer/checks/check-message.ts';
+import { sideOf } from '@sluice/trading/signer/checks/trade-instruction.ts';
 import type { Rule, Verdict } from '@sluice/trading/signer/checks/verdict.ts';
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { associatedTokenProgram, systemProgram, token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import {
+  associatedTokenProgram,
+  systemProgram,
+  token2022Program,
+  tokenProgram,
+  usdcMint,
+  wrappedSolMint,
+} from '@sluice/shared/solana/well-known.ts';
 import { MessageV0 } from '@solana/web3.js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -451,3 +459,16 @@ function isSeededBy(base: string, account: string, data: Uint8Array): boolean {
   const derived = createHash('sha256').update(bytes.subarray(4, 36)).update(bytes.subarray(seedAt, end)).update(owner).digest();
   return encodeBase58(bytes.subarray(4, 36)) === base && encodeBase58(owner) === tokenProgram && encodeBase58(derived) === account;
 }
+
+it.each([
+  ['input', wrappedSolMint, stranger(), 'buy'],
+  ['output', stranger(), wrappedSolMint, 'sell'],
+  // A curve of another money.
+  ['output', wrappedSolMint, stranger(), 'sell'],
+  [null, wrappedSolMint, stranger(), 'buy'],
+  [null, stranger(), usdcMint, 'sell'],
+  [null, usdcMint, wrappedSolMint, null],
+  [null, stranger(), stranger(1), null],
+] as const)('a form with the money %s, from %s to %s, is a %s', (money, input, output, side) => {
+  expect(sideOf({ money }, input, output)).toBe(side);
+});

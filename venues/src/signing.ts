@@ -15,7 +15,11 @@ export interface VenueSigning {
 /** One trade instruction. Numbers in `positions` are indexes into its accounts. */
 export interface TradeForm {
   readonly discriminator: Uint8Array;
-  readonly side: 'buy' | 'sell';
+  /**
+   * Which coin is the money: the input of a buy, the output of a sale. Null if the instruction trades in both directions: then the coin that is a quote coin
+   * of sluice is the money, and a trade of two such coins, or of none, is refused.
+   */
+  readonly money: 'input' | 'output' | null;
   readonly positions: TradePositions;
   /** Smallest and largest number of accounts. */
   readonly accountCount: readonly [fewest: number, most: number];
@@ -31,13 +35,16 @@ export interface TradePositions {
   readonly pool: number;
   /** Signs. */
   readonly user: number;
-  readonly baseMint: number;
-  readonly quoteMint: number;
-  readonly baseProgram: number;
-  readonly quoteProgram: number;
-  /** The user's token accounts. The signer requires that they are the associated accounts of `user`. */
-  readonly baseAccount: number;
-  readonly quoteAccount: number;
+  /** What the user gives, and what the user receives. */
+  readonly input: CoinPositions;
+  readonly output: CoinPositions;
+}
+
+export interface CoinPositions {
+  readonly mint: number;
+  readonly program: number;
+  /** The user's token account. The signer requires that it is the associated account of `user`. */
+  readonly account: number;
 }
 
 export interface GrowthForm {

@@ -1,25 +1,30 @@
 import { keepDerived } from '@sluice/shared/solana/derived.ts';
-import type { TradeForm, TradePositions, VenueSigning } from '../signing.ts';
+import type { CoinPositions, TradeForm, VenueSigning } from '../signing.ts';
 import { canonicalPoolAddress, instructionDiscriminators } from './program.ts';
 
 const { buy, buyExactQuoteIn, sell, extendAccount } = instructionDiscriminators;
 const poolOf = keepDerived(canonicalPoolAddress);
 
 /** Source: IDL of pump_amm 1.20.0. */
-const positions: TradePositions = {
-  pool: 0,
-  user: 1,
-  baseMint: 3,
-  quoteMint: 4,
-  baseProgram: 11,
-  quoteProgram: 12,
-  baseAccount: 5,
-  quoteAccount: 6,
-};
+const base: CoinPositions = { mint: 3, program: 11, account: 5 };
+const quote: CoinPositions = { mint: 4, program: 12, account: 6 };
+const place = { pool: 0, user: 1 };
+const buyForm = {
+  money: 'input',
+  positions: { ...place, input: quote, output: base },
+  accountCount: [23, 27],
+  dataBytes: [24, 25],
+} as const;
+const sellForm = {
+  money: 'output',
+  positions: { ...place, input: base, output: quote },
+  accountCount: [21, 26],
+  dataBytes: [24, 24],
+} as const;
 const forms: readonly TradeForm[] = [
-  { positions, discriminator: buy, side: 'buy', accountCount: [23, 27], dataBytes: [24, 25], maxInAt: 16, minOutAt: 8 },
-  { positions, discriminator: buyExactQuoteIn, side: 'buy', accountCount: [23, 27], dataBytes: [24, 25], maxInAt: 8, minOutAt: 16 },
-  { positions, discriminator: sell, side: 'sell', accountCount: [21, 26], dataBytes: [24, 24], maxInAt: 8, minOutAt: 16 },
+  { ...buyForm, discriminator: buy, maxInAt: 16, minOutAt: 8 },
+  { ...buyForm, discriminator: buyExactQuoteIn, maxInAt: 8, minOutAt: 16 },
+  { ...sellForm, discriminator: sell, maxInAt: 8, minOutAt: 16 },
 ];
 
 export const signing: VenueSigning = {

@@ -1,24 +1,23 @@
-import type { TradeForm, TradePositions, VenueSigning } from '../signing.ts';
+import type { CoinPositions, TradeForm, VenueSigning } from '../signing.ts';
 import { curveOf, instructionDiscriminators } from './program.ts';
 
 const { buyV2, buyExactQuoteInV2, sellV2, extendAccount } = instructionDiscriminators;
 
 /** Source: IDL of pump 2.0.0. */
-const positions: TradePositions = {
-  pool: 10,
-  user: 13,
-  baseMint: 1,
-  quoteMint: 2,
-  baseProgram: 3,
-  quoteProgram: 4,
-  baseAccount: 14,
-  quoteAccount: 15,
-};
-const form = { positions, dataBytes: [24, 24] } as const;
+const base: CoinPositions = { mint: 1, program: 3, account: 14 };
+const quote: CoinPositions = { mint: 2, program: 4, account: 15 };
+const place = { pool: 10, user: 13 };
+const buyForm = {
+  money: 'input',
+  positions: { ...place, input: quote, output: base },
+  accountCount: [27, 27],
+  dataBytes: [24, 24],
+} as const;
+const sellForm = { money: 'output', positions: { ...place, input: base, output: quote }, dataBytes: [24, 24] } as const;
 const forms: readonly TradeForm[] = [
-  { ...form, discriminator: buyV2, side: 'buy', accountCount: [27, 27], maxInAt: 16, minOutAt: 8 },
-  { ...form, discriminator: buyExactQuoteInV2, side: 'buy', accountCount: [27, 27], maxInAt: 8, minOutAt: 16 },
-  { ...form, discriminator: sellV2, side: 'sell', accountCount: [26, 26], maxInAt: 8, minOutAt: 16 },
+  { ...buyForm, discriminator: buyV2, maxInAt: 16, minOutAt: 8 },
+  { ...buyForm, discriminator: buyExactQuoteInV2, maxInAt: 8, minOutAt: 16 },
+  { ...sellForm, discriminator: sellV2, accountCount: [26, 26], maxInAt: 8, minOutAt: 16 },
 ];
 
 export const signing: VenueSigning = {

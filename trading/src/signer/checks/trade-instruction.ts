@@ -1,10 +1,11 @@
+import { quoteCoins } from '@sluice/shared/money.ts';
 import { hasPrefix } from '@sluice/shared/solana/bytes.ts';
 import { tokenAddress } from '@sluice/shared/solana/derived.ts';
 import { readTemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import type { TradePositions, VenueSigning } from '@sluice/venues/signing.ts';
+import type { TradeForm, VenueSigning } from '@sluice/venues/signing.ts';
 import { refused, type Refusal } from './verdict.ts';
 
 /** An instruction with its accounts by address. */
@@ -90,6 +91,14 @@ export function openedSol(instructions: readonly NamedInstruction[], wallet: str
   return all;
 }
 
+/** A buy spends money, a sale receives it. Null if the form trades in both directions and not exactly one of the coins is a quote coin. */
+export function sideOf({ money }: Pick<TradeForm, 'money'>, inputMint: string, outputMint: string): 'buy' | 'sell' | null {
+  if (money !== null) return money === 'input' ? 'buy' : 'sell';
+  const spendsMoney = quoteCoins.has(inputMint);
+  if (spendsMoney === quoteCoins.has(outputMint)) return null;
+  return spendsMoney ? 'buy' : 'sell';
+}
+
 /**
  * Reads a venue's instruction. Refuses everything except a trade of this wallet, on a pool that its venue allows, with the wallet's own accounts.
  * `opened`: what the transaction opens for wrapped SOL.
@@ -105,27 +114,30 @@ export function readTrade(instruction: NamedInstruction, wallet: string, opened:
   if (accounts.length < fewest || accounts.length > most) return refused('trade', 'The trade has a wrong number of accounts.');
   if (data.length < form.dataBytes[0] || data.length > form.dataBytes[1])
     return refused('trade', 'The data of the trade has a wrong length.');
-  const at = (name: keyof TradePositions): string => accounts[form.positions[name]] ?? '';
-  const [baseMint, quoteMint, baseProgram, quoteProgram] = [at('baseMint'), at('quoteMint'), at('baseProgram'), at('quoteProgram')];
-  if (at('user') !== wallet) return refused('trade', 'The trade belongs to another wallet.');
+  const at = (index: number): string => accounts[index] ?? '';
+  const { positions } = form;
+  if (at(positions.user) !== wallet) return refused('trade', 'The trade belongs to another wallet.');
+  const side = sideOf(form, at(positions.input.mint), at(positions.output.mint));
+  if (side === null) return refused('trade', 'The trade does not show which of its coins is the money.');
+  const [base, quote] = side === 'buy' ? [positions.output, positions.input] : [positions.input, positions.output];
+  const [baseMint, quoteMint, baseProgram, quoteProgram] = [at(base.mint), at(quote.mint), at(base.program), at(quote.program)];
   // Selling wrapped SOL would spend SOL without counting it.
   if (baseMint === wrappedSolMint || baseMint === quoteMint) return refused('trade', 'The coin of the trade is its quote coin, or SOL.');
   if (!tokenPrograms.has(baseProgram) || !tokenPrograms.has(quoteProgram))
     return refused('trade', 'A coin of the trade belongs to an unknown token program.');
-  const pool = at('pool');
+  const pool = at(positions.pool);
   if (!signing.allowsPool(pool, baseMint, quoteMint))
     return refused('trade', 'The venue does not allow this pool for the coins of the trade.');
   const baseAccount = tokenAddress(wallet, baseMint, baseProgram);
   const opensSol =
-    opened.size > 0 && quoteMint === wrappedSolMint && [...opened.values()].some(({ address }) => address === at('quoteAccount'));
-  const quoteAccount = opensSol ? at('quoteAccount') : tokenAddress(wallet, quoteMint, quoteProgram);
-  if (at('baseAccount') !== baseAccount || at('quoteAccount') !== quoteAccount) {
+    opened.size > 0 && quoteMint === wrappedSolMint && [...opened.values()].some(({ address }) => address === at(quote.account));
+  const quoteAccount = opensSol ? at(quote.account) : tokenAddress(wallet, quoteMint, quoteProgram);
+  if (at(base.account) !== baseAccount || at(quote.account) !== quoteAccount) {
     return refused('token_account', "The trade uses a token account that is not the wallet's own.");
   }
   const view = new DataView(data.buffer, data.byteOffset, data.length);
   const [maxIn, minOut] = [view.getBigUint64(form.maxInAt, true), view.getBigUint64(form.minOutAt, true)];
   if (maxIn === 0n || minOut === 0n) return refused('bounds', 'The trade has no maximum to pay or no minimum to receive.');
   const createdRent = rentOf(signing.createdBytes);
-  const { side } = form;
   return { programId, side, pool, baseMint, quoteMint, baseProgram, quoteProgram, baseAccount, quoteAccount, opensSol, maxIn, createdRent };
 }
