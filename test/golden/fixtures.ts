@@ -2,21 +2,21 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** Recorded mainnet data next to the repository; suites that read it are skipped where it is absent. */
-const folder = fileURLToPath(new URL('../../../shared/fixtures/', import.meta.url));
-export const fixturesPresent = existsSync(folder);
+export const fixturesFolder = fileURLToPath(new URL('../../../shared/fixtures/', import.meta.url));
+export const fixturesPresent = existsSync(fixturesFolder);
 /** For titles, so that a skipped suite says why. */
 export const fixturesNote = fixturesPresent ? 'recorded mainnet data' : 'SKIPPED: no ../shared/fixtures next to the repository';
 
 export function fixtureNames(kind: 'transactions' | 'accounts'): string[] {
-  return fixturesPresent ? readdirSync(`${folder}${kind}`).filter((name) => name.endsWith('.json')) : [];
+  return fixturesPresent ? readdirSync(`${fixturesFolder}${kind}`).filter((name) => name.endsWith('.json')) : [];
 }
 
 export function fixtureBytes(path: string): Buffer {
-  return readFileSync(`${folder}${path}`);
+  return readFileSync(`${fixturesFolder}${path}`);
 }
 
 export function fixtureJson(path: string): unknown {
-  return JSON.parse(readFileSync(`${folder}${path}`, 'utf8'));
+  return JSON.parse(readFileSync(`${fixturesFolder}${path}`, 'utf8'));
 }
 
 /** The answer itself, with or without the JSON-RPC envelope around it. */

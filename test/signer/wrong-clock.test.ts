@@ -172,7 +172,18 @@ describe('signing processes', () => {
     const sign = (gatewayMs: number | null): string => {
       const message = buyMessage(keypair.publicKey, mint, 9n * sol);
       const [answer] = answerAll(
-        [{ op: 'sign', id: 1, orderId: 'one', publicKey: keypair.publicKey, message, runningAtNs: 0n, nowMs: gatewayMs }],
+        [
+          {
+            op: 'sign',
+            id: 1,
+            orderId: 'one',
+            publicKey: keypair.publicKey,
+            message,
+            poolAccount: null,
+            runningAtNs: 0n,
+            nowMs: gatewayMs,
+          },
+        ],
         parts,
       );
       return answer?.op === 'refused' ? answer.rule : String(answer?.op);

@@ -4,47 +4,72 @@
  */
 export interface VenueSigning {
   readonly forms: readonly TradeForm[];
-  /** Whether a trade of this pair may use this pool. Throws TypeError if a mint is not an address. */
-  allowsPool(pool: string, baseMint: string, quoteMint: string): boolean;
   /** Sizes of the accounts that the program may create in one trade, at the user's cost. The rent follows from them. */
   readonly createdBytes: readonly number[];
   /** The instruction that grows a pool account at the user's cost; null if there is none. */
   readonly growth: GrowthForm | null;
 }
 
-/** One trade instruction. Numbers in `positions` are indexes into its accounts. */
+/** One trade instruction. Forms with the same discriminator differ in the number of accounts. Positions are indexes into the accounts. */
 export interface TradeForm {
   readonly discriminator: Uint8Array;
+  /** Smallest and largest number of accounts. */
+  readonly accountCount: readonly [fewest: number, most: number];
+  /** Smallest and largest number of bytes of data. */
+  readonly dataBytes: readonly [fewest: number, most: number];
   /**
    * Which coin is the money: the input of a buy, the output of a sale. Null if the instruction trades in both directions: then the coin that is a quote coin
    * of sluice is the money, and a trade of two such coins, or of none, is refused.
    */
   readonly money: 'input' | 'output' | null;
-  readonly positions: TradePositions;
-  /** Smallest and largest number of accounts. */
-  readonly accountCount: readonly [fewest: number, most: number];
-  /** Smallest and largest number of bytes of data. */
-  readonly dataBytes: readonly [fewest: number, most: number];
-  /** Offset in the data of the u64 that limits what the user pays. */
-  readonly maxInAt: number;
-  /** Offset in the data of the u64 that limits what the user must receive at least. */
-  readonly minOutAt: number;
-}
-
-export interface TradePositions {
-  readonly pool: number;
   /** Signs. */
   readonly user: number;
   /** What the user gives, and what the user receives. */
   readonly input: CoinPositions;
   readonly output: CoinPositions;
+  readonly pool: PoolPosition;
+  readonly limits: LimitOffsets;
+  /** Bytes of the data that must be zero, such as a fee for others. The end is not included. */
+  readonly zeros: readonly (readonly [from: number, end: number])[];
 }
 
 export interface CoinPositions {
-  readonly mint: number;
-  readonly program: number;
-  /** The user's token account. The signer requires that it is the associated account of `user`. */
+  /** The user's token account. The signer requires that it is the associated account of `user`, or one of wrapped SOL that the message opens. */
   readonly account: number;
+  /** Null if the instruction does not name the mint. Then the pool's account does (`coinsIn`). */
+  readonly mint: number | null;
+  /** The token program of this coin. Null if no account of the instruction is for it alone. Then the user's token account shows the program. */
+  readonly program: number | null;
+}
+
+/** The pool, with the proof that it trades the coins: either its address follows from them, or its account names them. */
+export type PoolPosition = { readonly at: number } & (
+  | {
+      /** The only address that the venue allows for a pool of these coins. It may depend on other accounts of the instruction, such as a fee tier. */
+      readonly addressOf: (coins: TradedCoins, accounts: readonly string[]) => string;
+    }
+  | {
+      /**
+       * Both coins from the bytes of the pool's account; null if the bytes are not a pool. The signer gets the bytes with the message. If they are false, it
+       * refuses the trade, or the program does: the user's token accounts must be those of these coins.
+       */
+      readonly coinsIn: (data: Uint8Array) => readonly [string, string] | null;
+    }
+);
+
+export interface TradedCoins {
+  readonly base: string;
+  readonly quote: string;
+}
+
+/** Offsets in the data. Both limits are u64. */
+export interface LimitOffsets {
+  /** What the user pays at most. */
+  readonly maxInAt: number;
+  /** What the user receives at least. */
+  readonly minOutAt: number;
+  /** A bool. If it is false, the amount that the user receives is the exact one, and the two limits have exchanged their places. Null: they never do. */
+  readonly exactInAt: number | null;
 }
 
 export interface GrowthForm {

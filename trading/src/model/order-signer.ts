@@ -21,11 +21,16 @@ export interface SignRequest {
   readonly publicKey: string;
   /** The complete message to sign. */
   readonly message: Uint8Array;
+  /**
+   * Bytes of the pool's account, if the instruction does not name the coins of the pool (`coinsIn` of its form). They only name the coins for which the wallet's
+   * own accounts are checked, so false bytes lead to a refusal.
+   */
+  readonly poolAccount?: Uint8Array;
 }
 
 /**
- * Signs with custodial wallets. Today this is a process of its own; it may become a KMS or an HSM. It decides from the decoded message alone,
- * and ignores what the caller says about it. Methods never reject.
+ * Signs with custodial wallets. Today this is a process of its own; it may become a KMS or an HSM. It decides from the decoded message, and
+ * believes nothing that the caller says about it. Methods never reject.
  */
 export interface OrderSigner {
   sign(request: SignRequest): Promise<SignOutcome>;

@@ -6,30 +6,34 @@ const { buy, buyExactQuoteIn, sell, extendAccount } = instructionDiscriminators;
 const poolOf = keepDerived(canonicalPoolAddress);
 
 /** Source: IDL of pump_amm 1.20.0. */
-const base: CoinPositions = { mint: 3, program: 11, account: 5 };
-const quote: CoinPositions = { mint: 4, program: 12, account: 6 };
-const place = { pool: 0, user: 1 };
-const buyForm = {
+const coin: CoinPositions = { mint: 3, program: 11, account: 5 };
+const money: CoinPositions = { mint: 4, program: 12, account: 6 };
+const common = { user: 1, pool: { at: 0, addressOf: ({ base, quote }) => poolOf(base, quote) }, zeros: [] } satisfies Partial<TradeForm>;
+const buying = {
+  ...common,
   money: 'input',
-  positions: { ...place, input: quote, output: base },
+  input: money,
+  output: coin,
   accountCount: [23, 27],
   dataBytes: [24, 25],
-} as const;
-const sellForm = {
+} satisfies Partial<TradeForm>;
+const selling = {
+  ...common,
   money: 'output',
-  positions: { ...place, input: base, output: quote },
+  input: coin,
+  output: money,
   accountCount: [21, 26],
   dataBytes: [24, 24],
-} as const;
+} satisfies Partial<TradeForm>;
+const exactIn = { maxInAt: 8, minOutAt: 16, exactInAt: null };
 const forms: readonly TradeForm[] = [
-  { ...buyForm, discriminator: buy, maxInAt: 16, minOutAt: 8 },
-  { ...buyForm, discriminator: buyExactQuoteIn, maxInAt: 8, minOutAt: 16 },
-  { ...sellForm, discriminator: sell, maxInAt: 8, minOutAt: 16 },
+  { ...buying, discriminator: buy, limits: { maxInAt: 16, minOutAt: 8, exactInAt: null } },
+  { ...buying, discriminator: buyExactQuoteIn, limits: exactIn },
+  { ...selling, discriminator: sell, limits: exactIn },
 ];
 
 export const signing: VenueSigning = {
   forms,
-  allowsPool: (pool, baseMint, quoteMint) => pool === poolOf(baseMint, quoteMint),
   // Sizes of the two accounts that a trade may create: a volume accumulator, and a token account for fees. 165 bytes is the size of a token account;
   // the accumulator is not larger.
   createdBytes: [165, 165],

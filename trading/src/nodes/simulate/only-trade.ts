@@ -14,7 +14,7 @@ export function onlyTradeOf({ accountKeys, instructions }: DecodedTransaction): 
   }));
   const opened = openedSol(named, wallet);
   const trades = named.flatMap((instruction) => {
-    const trade = isVenue(instruction.programId) ? readTrade(instruction, wallet, opened) : null;
+    const trade = isVenue(instruction.programId) ? readTrade(instruction, { wallet, opened, poolAccount: null }) : null;
     return trade !== null && 'baseMint' in trade ? [trade] : [];
   });
   return trades.length === 1 ? trades[0]! : null;

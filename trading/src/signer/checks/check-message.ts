@@ -61,9 +61,9 @@ const syncNativeTag = 17;
  * Judges a message by its bytes alone. It allows exactly one trade of this wallet on a known venue. In addition it allows only compute
  * budget instructions, creating and closing the wallet's own token accounts, wrapping SOL into them or into an account that the message opens
  * and closes, growing the pool's account, and one tip for each receiver of tips. It refuses everything else. Only messages of version 0.1 close the
- * account of the coin; they are signed so that a signing process can be upgraded before its gateways.
+ * account of the coin; they are signed so that a signing process can be upgraded before its gateways. `poolAccount`: as in `SignRequest`.
  */
-export function judge(message: Uint8Array, wallet: string): Verdict {
+export function judge(message: Uint8Array, wallet: string, poolAccount: Uint8Array | null = null): Verdict {
   if (message.length > maxMessageBytes) return refused('malformed', 'The message is longer than any message with one signature.');
   if (message[0] !== v0Prefix) return refused('malformed', 'The message is not a version 0 message.');
   if (message[1] !== 1) return refused('signers', 'The message needs other signatures than that of the wallet.');
@@ -77,7 +77,7 @@ export function judge(message: Uint8Array, wallet: string): Verdict {
   if (instruction === undefined || trades.length > 1)
     return refused('trade', `The message has ${trades.length} trades. It must have exactly one.`);
   const opened = openedSol(instructions, wallet);
-  const trade = readTrade(instruction, wallet, opened);
+  const trade = readTrade(instruction, { wallet, opened, poolAccount });
   if ('ok' in trade) return trade;
   return judgeAround(instructions, instruction, { trade, opened, wallet });
 }

@@ -5,7 +5,7 @@ import { readTemporarySol } from '@sluice/shared/solana/transaction/temporary-so
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import type { TradeForm, VenueSigning } from '@sluice/venues/signing.ts';
+import type { CoinPositions, TradeForm, TradedCoins, VenueSigning } from '@sluice/venues/signing.ts';
 import { refused, type Refusal } from './verdict.ts';
 
 /** An instruction with its accounts by address. */
@@ -99,45 +99,107 @@ export function sideOf({ money }: Pick<TradeForm, 'money'>, inputMint: string, o
   return spendsMoney ? 'buy' : 'sell';
 }
 
-/**
- * Reads a venue's instruction. Refuses everything except a trade of this wallet, on a pool that its venue allows, with the wallet's own accounts.
- * `opened`: what the transaction opens for wrapped SOL.
- */
-export function readTrade(instruction: NamedInstruction, wallet: string, opened: OpenedSol): Trade | Refusal {
+/** What the signer knows besides the instruction. */
+export interface TradeContext {
+  readonly wallet: string;
+  /** What the transaction opens for wrapped SOL. */
+  readonly opened: OpenedSol;
+  /** Bytes of the pool's account, for a form that needs them to prove the coins of the pool; null if they are not known. */
+  readonly poolAccount: Uint8Array | null;
+}
+
+/** Reads a venue's instruction. Refuses everything except a trade of this wallet, on a pool that its venue allows, with the wallet's own accounts. */
+export function readTrade(
+  instruction: NamedInstruction,
+  context: TradeContext,
+  signing = signingByProgram.get(instruction.programId),
+): Trade | Refusal {
   const { programId, accounts, data } = instruction;
-  const signing = signingByProgram.get(programId);
-  const form = signing?.forms.find(({ discriminator }) => hasPrefix(data, discriminator));
-  if (signing === undefined || form === undefined) {
-    return refused('trade', 'An instruction of the venue is neither a buy nor a sell.');
-  }
-  const [fewest, most] = form.accountCount;
-  if (accounts.length < fewest || accounts.length > most) return refused('trade', 'The trade has a wrong number of accounts.');
-  if (data.length < form.dataBytes[0] || data.length > form.dataBytes[1])
-    return refused('trade', 'The data of the trade has a wrong length.');
-  const at = (index: number): string => accounts[index] ?? '';
-  const { positions } = form;
-  if (at(positions.user) !== wallet) return refused('trade', 'The trade belongs to another wallet.');
-  const side = sideOf(form, at(positions.input.mint), at(positions.output.mint));
+  const forms = signing?.forms.filter(({ discriminator }) => hasPrefix(data, discriminator)) ?? [];
+  if (signing === undefined || forms.length === 0) return refused('trade', 'An instruction of the venue is neither a buy nor a sell.');
+  const form = forms.find(({ accountCount: [fewest, most] }) => accounts.length >= fewest && accounts.length <= most);
+  if (form === undefined) return refused('trade', 'The trade has a wrong number of accounts.');
+  if (accounts[form.user] !== context.wallet) return refused('trade', 'The trade belongs to another wallet.');
+  const limits = limitsOf(form, data);
+  if ('ok' in limits) return limits;
+  const coins = coinsOf(form, accounts, context);
+  if ('ok' in coins) return coins;
+  const side = sideOf(form, coins.input, coins.output);
   if (side === null) return refused('trade', 'The trade does not show which of its coins is the money.');
-  const [base, quote] = side === 'buy' ? [positions.output, positions.input] : [positions.input, positions.output];
-  const [baseMint, quoteMint, baseProgram, quoteProgram] = [at(base.mint), at(quote.mint), at(base.program), at(quote.program)];
+  const [base, quote] = side === 'buy' ? ([form.output, form.input] as const) : ([form.input, form.output] as const);
+  const [baseMint, quoteMint] = side === 'buy' ? [coins.output, coins.input] : [coins.input, coins.output];
   // Selling wrapped SOL would spend SOL without counting it.
   if (baseMint === wrappedSolMint || baseMint === quoteMint) return refused('trade', 'The coin of the trade is its quote coin, or SOL.');
-  if (!tokenPrograms.has(baseProgram) || !tokenPrograms.has(quoteProgram))
+  if (!isTokenProgram(base, accounts) || !isTokenProgram(quote, accounts))
     return refused('trade', 'A coin of the trade belongs to an unknown token program.');
-  const pool = at(positions.pool);
-  if (!signing.allowsPool(pool, baseMint, quoteMint))
+  const pool = accounts[form.pool.at]!;
+  if (!isPoolOf(form, { base: baseMint, quote: quoteMint }, accounts, context))
     return refused('trade', 'The venue does not allow this pool for the coins of the trade.');
-  const baseAccount = tokenAddress(wallet, baseMint, baseProgram);
-  const opensSol =
-    opened.size > 0 && quoteMint === wrappedSolMint && [...opened.values()].some(({ address }) => address === at(quote.account));
-  const quoteAccount = opensSol ? at(quote.account) : tokenAddress(wallet, quoteMint, quoteProgram);
-  if (at(base.account) !== baseAccount || at(quote.account) !== quoteAccount) {
+  const [baseProgram, quoteProgram] = [programOf(base, baseMint, accounts, context), programOf(quote, quoteMint, accounts, context)];
+  if (baseProgram === null || quoteProgram === null) {
     return refused('token_account', "The trade uses a token account that is not the wallet's own.");
   }
+  const [baseAccount, quoteAccount] = [accounts[base.account]!, accounts[quote.account]!];
+  return {
+    programId,
+    side,
+    pool,
+    baseMint,
+    quoteMint,
+    baseProgram,
+    quoteProgram,
+    baseAccount,
+    quoteAccount,
+    opensSol: quoteMint === wrappedSolMint && isOpened(quoteAccount, context),
+    maxIn: limits.maxIn,
+    createdRent: rentOf(signing.createdBytes),
+  };
+}
+
+/** Reads the data of a trade. */
+function limitsOf({ dataBytes, limits, zeros }: TradeForm, data: Uint8Array): { readonly maxIn: bigint } | Refusal {
+  if (data.length < dataBytes[0] || data.length > dataBytes[1]) return refused('trade', 'The data of the trade has a wrong length.');
+  if (zeros.some(([from, end]) => data.subarray(from, end).some((byte) => byte !== 0)))
+    return refused('trade', 'The trade sets a field that must be zero.');
+  const exactIn = limits.exactInAt === null ? 1 : data[limits.exactInAt]!;
+  if (exactIn > 1) return refused('trade', 'The trade does not show which of its amounts is exact.');
   const view = new DataView(data.buffer, data.byteOffset, data.length);
-  const [maxIn, minOut] = [view.getBigUint64(form.maxInAt, true), view.getBigUint64(form.minOutAt, true)];
-  if (maxIn === 0n || minOut === 0n) return refused('bounds', 'The trade has no maximum to pay or no minimum to receive.');
-  const createdRent = rentOf(signing.createdBytes);
-  return { programId, side, pool, baseMint, quoteMint, baseProgram, quoteProgram, baseAccount, quoteAccount, opensSol, maxIn, createdRent };
+  const [first, second] = [view.getBigUint64(limits.maxInAt, true), view.getBigUint64(limits.minOutAt, true)];
+  if (first === 0n || second === 0n) return refused('bounds', 'The trade has no maximum to pay or no minimum to receive.');
+  return { maxIn: exactIn === 1 ? first : second };
+}
+
+/** The coins that the user gives and receives. If the instruction does not name them, the pool's account does, and the user's accounts show the direction. */
+function coinsOf(
+  { input, output, pool }: TradeForm,
+  accounts: readonly string[],
+  context: TradeContext,
+): { readonly input: string; readonly output: string } | Refusal {
+  if (input.mint !== null && output.mint !== null) return { input: accounts[input.mint]!, output: accounts[output.mint]! };
+  const coins = 'coinsIn' in pool && context.poolAccount !== null ? pool.coinsIn(context.poolAccount) : null;
+  if (coins === null) return refused('trade', 'The coins of the trade are not known.');
+  const [one, other] = coins;
+  return programOf(input, one, accounts, context) === null ? { input: other, output: one } : { input: one, output: other };
+}
+
+function isTokenProgram({ program }: CoinPositions, accounts: readonly string[]): boolean {
+  return program === null || tokenPrograms.has(accounts[program]!);
+}
+
+function isPoolOf({ pool }: TradeForm, coins: TradedCoins, accounts: readonly string[], { poolAccount }: TradeContext): boolean {
+  if ('addressOf' in pool) return accounts[pool.at] === pool.addressOf(coins, accounts);
+  const named = poolAccount === null ? null : pool.coinsIn(poolAccount);
+  return named !== null && named.includes(coins.base) && named.includes(coins.quote);
+}
+
+/** The token program under which an account of the trade is the wallet's own for this coin; null if the account is not. */
+function programOf({ account, program }: CoinPositions, mint: string, accounts: readonly string[], context: TradeContext): string | null {
+  const [address, named] = [accounts[account]!, program === null ? null : accounts[program]!];
+  if (mint === wrappedSolMint && isOpened(address, context)) return named === null || named === tokenProgram ? tokenProgram : null;
+  const programs = named === null ? [...tokenPrograms] : [named];
+  return programs.find((one) => tokenAddress(context.wallet, mint, one) === address) ?? null;
+}
+
+function isOpened(account: string, { opened }: TradeContext): boolean {
+  return opened.size > 0 && [...opened.values()].some(({ address }) => address === account);
 }

@@ -181,7 +181,7 @@ async function askSession(
   caller: Readonly<Caller>,
 ): Promise<Grant | SignRefusal> {
   const { store, keystore, halt, clock = systemClock } = options;
-  const { orderId, publicKey, message } = request;
+  const { orderId, publicKey, message, poolAccount = null } = request;
   const isKnown = supervisor.ready?.knows(publicKey) ?? false;
   const wallet = isKnown ? null : await store.wallets.byPublicKey(keystore, publicKey);
   if (wallet === null && !isKnown) return { ok: false, reason: 'unknown_wallet' };
@@ -199,7 +199,7 @@ async function askSession(
   const cancelKill = clock.after(answerWithinMs, () => session.kill());
   try {
     const ask = ({ readAtNs }: HaltReading): Promise<SignAnswer | null> =>
-      session.ask({ op, orderId, publicKey, message, runningAtNs: readAtNs, nowMs: store.time.nowMs() });
+      session.ask({ op, orderId, publicKey, message, poolAccount, runningAtNs: readAtNs, nowMs: store.time.nowMs() });
     const answer = await ask(reading);
     if (!isTooLate(answer)) return outcomeOf(answer, session);
     // The process checked the reading so late that it was too old. A new reading may be recent enough.

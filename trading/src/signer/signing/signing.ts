@@ -127,7 +127,12 @@ function sol(lamports: bigint): number {
   return toUi(lamports, solDecimals);
 }
 
-function verdictOn({ publicKey, message, runningAtNs }: SignCommand, parts: SigningParts, atMs: number, isHalted: boolean): Verdict {
+function verdictOn(
+  { publicKey, message, poolAccount, runningAtNs }: SignCommand,
+  parts: SigningParts,
+  atMs: number,
+  isHalted: boolean,
+): Verdict {
   const { wallets, maxHaltAgeMs } = parts;
   if (isHalted) return refused('halted', 'Trading is halted on this machine.');
   const nowNs = parts.nowNs();
@@ -135,7 +140,7 @@ function verdictOn({ publicKey, message, runningAtNs }: SignCommand, parts: Sign
   const fresh = runningAtNs <= nowNs && nowNs - runningAtNs <= BigInt(maxHaltAgeMs) * 1_000_000n;
   if (!fresh) return refused('stale', 'There is no recent reading that trading is not halted.');
   if (!wallets.has(publicKey)) return refused('unknown_wallet', 'There is no such wallet among the unlocked ones.');
-  const verdict = judge(message, publicKey);
+  const verdict = judge(message, publicKey, poolAccount);
   if (!verdict.ok) return verdict;
   return (
     listFault(verdict, parts.policy()) ??

@@ -35,6 +35,7 @@ export interface SignCommand {
   readonly orderId: string;
   readonly publicKey: string;
   readonly message: Uint8Array;
+  readonly poolAccount: Uint8Array | null;
   /** When the gateway began the reading of the store that found trading not halted (`process.hrtime`). */
   readonly runningAtNs: bigint;
   /** The gateway's time, Unix milliseconds. Gateways of earlier versions do not send it. */
@@ -109,6 +110,8 @@ export function readToSigner(content: unknown): ToSigner {
         orderId: orderId(fields),
         publicKey: text(fields, 'publicKey'),
         message: bytes(fields, 'message'),
+        // Gateways of earlier versions do not send it.
+        poolAccount: fields['poolAccount'] == null ? null : bytes(fields, 'poolAccount'),
         runningAtNs: BigInt(digits(fields, 'runningAtNs')),
         nowMs: fields['nowMs'] === undefined ? null : integer(fields, 'nowMs'),
       };

@@ -1,0 +1,94 @@
+import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { addressBytes, findProgramAddress } from '@sluice/shared/solana/pda.ts';
+import { decodePool } from '@sluice/venues/raydium-clmm/decode.ts';
+import { programId as clmmProgram, swapInstructions as clmmSwaps } from '@sluice/venues/raydium-clmm/program.ts';
+import { decodePool as decodeCpmmPool } from '@sluice/venues/raydium-cpmm/decode.ts';
+import { programId as cpmmProgram, swapInstructions as cpmmSwaps } from '@sluice/venues/raydium-cpmm/program.ts';
+import type { PoolPosition, TradeForm, VenueSigning } from '@sluice/venues/signing.ts';
+
+/** Drafts for venues on which sluice does not trade. They show that a form can describe these instructions. */
+
+/** Both programs derive the pool from its fee tier and its coins, in the order of their bytes. */
+function derivedPool(programId: string, at: number, config: number): PoolPosition {
+  return {
+    at,
+    addressOf: ({ base, quote }, accounts) => {
+      const coins = [base, quote].map(addressBytes).toSorted((one, other) => Buffer.compare(one, other));
+      return findProgramAddress([Buffer.from('pool'), addressBytes(accounts[config]!), ...coins], programId).address;
+    },
+  };
+}
+
+const noCost = { createdBytes: [], growth: null };
+const limits = { maxInAt: 8, minOutAt: 16, exactInAt: null };
+const bothWays = { money: null, user: 0, zeros: [] } as const;
+
+// Some pools of the program are at other addresses. Then only the account shows the coins, here for the second instruction.
+const cpmm: readonly TradeForm[] = cpmmSwaps.map((discriminator, index) => ({
+  ...bothWays,
+  discriminator,
+  accountCount: [13, 13],
+  dataBytes: [24, 24],
+  input: { account: 4, mint: 10, program: 8 },
+  output: { account: 5, mint: 11, program: 9 },
+  pool: index === 0 ? derivedPool(cpmmProgram, 3, 2) : { at: 3, coinsIn: cpmmCoins },
+  limits,
+}));
+
+// Both token programs are among the accounts, so none shows which coin belongs to which.
+const clmm: readonly TradeForm[] = clmmSwaps.map((discriminator, version) => ({
+  ...bothWays,
+  discriminator,
+  accountCount: version === 0 ? [10, 20] : [14, 24],
+  dataBytes: [41, 41],
+  input: { account: 3, mint: version === 0 ? null : 11, program: version === 0 ? 8 : null },
+  output: { account: 4, mint: version === 0 ? null : 12, program: version === 0 ? 8 : null },
+  pool: version === 0 ? { at: 2, coinsIn: clmmCoins } : derivedPool(clmmProgram, 2, 1),
+  limits: { ...limits, exactInAt: 40 },
+  // The price at which the swap stops.
+  zeros: [[24, 40]],
+}));
+
+function cpmmCoins(data: Uint8Array): readonly [string, string] | null {
+  const pool = decodeCpmmPool(data);
+  return pool === null ? null : [pool.mint0, pool.mint1];
+}
+
+function clmmCoins(data: Uint8Array): readonly [string, string] | null {
+  const pool = decodePool(data);
+  return pool === null ? null : [pool.mint0, pool.mint1];
+}
+
+export const v4Program = '675kPX9MHTjS2zt1qfr1NYHuzeLXfQM9H24wFSUt1Mp8';
+export const v4PoolLength = 752;
+export const v4MintsAt = [400, 432] as const;
+
+function v4Coins(data: Uint8Array): readonly [string, string] | null {
+  return data.length === v4PoolLength ? [encodeBase58(data, v4MintsAt[0], 32), encodeBase58(data, v4MintsAt[1], 32)] : null;
+}
+
+/** The user's two accounts and the user are the last three. No account names a coin. */
+const v4 = [
+  { tags: [9, 11], count: 18 },
+  { tags: [9, 11], count: 17 },
+  { tags: [16, 17], count: 8 },
+].flatMap(({ tags, count }) =>
+  tags.map((tag): TradeForm => ({
+    money: null,
+    zeros: [],
+    discriminator: Uint8Array.of(tag),
+    accountCount: [count, count],
+    dataBytes: [17, 17],
+    user: count - 1,
+    input: { account: count - 3, mint: null, program: 0 },
+    output: { account: count - 2, mint: null, program: 0 },
+    pool: { at: 1, coinsIn: v4Coins },
+    limits: { maxInAt: 1, minOutAt: 9, exactInAt: null },
+  })),
+);
+
+export const raydiumForms: ReadonlyMap<string, VenueSigning> = new Map([
+  [cpmmProgram, { forms: cpmm, ...noCost }],
+  [clmmProgram, { forms: clmm, ...noCost }],
+  [v4Program, { forms: v4, ...noCost }],
+]);
