@@ -3,13 +3,14 @@ import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { createHarness } from '../ingest/harness.ts';
 import { wholeSighting } from '../ingest/sightings.ts';
+import { completed } from '../support/events/decoded.ts';
 import { until } from '../support/until.ts';
 import { Decoder } from '@sluice/ingest/pipeline/decode.ts';
 import type { WholeSighting } from '@sluice/ingest/sources/sighting.ts';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { wrappedSolMint, usdcMint } from '@sluice/shared/solana/well-known.ts';
 import { poolsAt } from '@sluice/venues/pool-accounts.ts';
-import { decodePool } from '@sluice/venues/raydium-clmm/decode.ts';
+import { decodePool } from '@sluice/venues/raydium-clmm/pool.ts';
 import { raydiumClmm } from '@sluice/venues/raydium-clmm/index.ts';
 import { decodeTickArray } from '@sluice/venues/raydium-clmm/tick-arrays.ts';
 import { sqrtPriceOfTick } from '@sluice/venues/raydium-clmm/tick-math.ts';
@@ -127,10 +128,10 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`,
       feeTotal: 197_044_608_259n,
       supply: null,
       timestamp: null,
-      needs: 'Y6YhgJbt9FRk3JVjwdZtsioVCJwCKhy1hum8HMDYyB1',
+      needs: { account: 'Y6YhgJbt9FRk3JVjwdZtsioVCJwCKhy1hum8HMDYyB1', complete: expect.any(Function) as unknown },
     });
     const tier = (fixtureJson('venues/raydium-clmm/account_amm_config_4.json') as { account: { data: [string] } }).account.data[0];
-    expect(raydiumClmm.completeTrade!(trade!, Buffer.from(tier, 'base64'))?.fees).toEqual([
+    expect(completed(raydiumClmm, trade!, Buffer.from(tier, 'base64')).fees).toEqual([
       { kind: 'lp', amount: 19_632_403_737n, bps: 34, coin: 'quote' },
       { kind: 'protocol', amount: 2_804_629_105n, bps: 5, coin: 'quote' },
       { kind: 'fund', amount: 934_876_368n, bps: 2, coin: 'quote' },
@@ -185,7 +186,7 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`,
     const trades = tradesIn('raydium-cpmm/two_swaps_transfer_fee_5GBS79ciRocT.json', 'raydium-cpmm');
     const trader = 'nikaZhqeJSSxRKMQowzVThPFgLacCL4QVz5sG9VX6k9';
     const rest = { type: 'trade', trader, depth: null, supply: null, timestamp: null };
-    expect(trades.map((trade) => raydiumCpmm.completeTrade!(trade, tier0()))).toEqual([
+    expect(trades.map((trade) => completed(raydiumCpmm, trade, tier0()))).toEqual([
       {
         ...rest,
         pool: '5PkVgUAd89BcPE7LCp6p37R3G5mp1JCGoC5VtRc3PBp3',
@@ -236,7 +237,7 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`,
         { kind: 'lp', amount: 150_168_687n, bps: 1, coin: 'quote' },
         { kind: 'creator', amount: 69_427n, bps: 75, coin: 'base' },
       ],
-      needs: 'GtdipqAcw8eAYxGcANs3vpN7UaN7UH7u89Kd8wPqLThd',
+      needs: { account: 'GtdipqAcw8eAYxGcANs3vpN7UaN7UH7u89Kd8wPqLThd' },
     });
     const [old] = tradesIn('raydium-cpmm/swap_and_clmm_old_event_transfer_fee_2bhr1FWqeL28.json', 'raydium-cpmm');
     expect(old).toMatchObject({ side: 'buy', quoteAmount: 344_448n, fees: [{ kind: 'transfer', amount: 14_352n, coin: 'quote' }] });
@@ -290,8 +291,8 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`,
     expect(pools.map(({ account }) => account)).toEqual([
       expect.objectContaining({ baseMint: wrappedSolMint, quoteMint: usdcMint, virtualBase: -143_502_627n, virtualQuote: -1_283_792n }),
     ]);
-    const { virtualBase, virtualQuote } = pools[0]!.reserves!;
-    expect([virtualBase, virtualQuote]).toEqual([416_121_797n, 34_290_700n]);
+    // As those of a trade: the fees are in neither, because they cannot leave the pool by a trade.
+    expect(pools[0]!.reserves).toEqual(reserves(416_121_797n, 34_290_700n));
   });
 });
 

@@ -5,7 +5,7 @@ import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/pro
 import { pumpAmm } from '@sluice/venues/pump-amm/index.ts';
 import { pump as pumpVenue } from '@sluice/venues/pump/index.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
-import type { PoolConstants, Venue } from '@sluice/venues/venue.ts';
+import type { AccountConstants, DecodedConstants, Venue, VenueTrade } from '@sluice/venues/venue.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
 import { valuation } from '@sluice/ingest/pipeline/price.ts';
 import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
@@ -288,30 +288,56 @@ describe('pools', () => {
     expect(harness.events).toHaveLength(10);
   });
 
-  it('show the constants that a price needs, read once', async () => {
-    const state = { reserves: null, depth: null, before: null };
-    const stepped: Venue = {
+  /** PumpSwap with prices that also depend on a number of an account: of the pool, or of a config that the pool's account names. */
+  function stepped(config: string | null): Venue {
+    const stepOf = (data: Uint8Array | null): DecodedConstants =>
+      data === null ? { kind: 'more', addresses: [config!] } : { kind: 'decoded', constants: { step: BigInt(data.at(-1)!) } };
+    return {
       ...pumpAmm,
       decode: (context, emit) =>
         pumpAmm.decode(context, (event) => {
-          const priced = ({ step }: PoolConstants) => ({ ...state, priceQuote: step!, priceBase: 1n });
-          emit(event.type === 'trade' ? { ...event, ...state, priceQuote: 0n, priceBase: 0n, priced } : event);
+          if (event.type !== 'trade') return emit(event);
+          const complete = ({ step }: AccountConstants): VenueTrade => ({ ...event, priceQuote: step!, priceBase: 1n, reserves: null });
+          emit({ ...event, before: null, needs: { account: event.pool, complete } });
         }),
-      decodeAccount: (data) => {
+      decodeAccount: (data, read) => {
         const outcome = pumpAmm.decodeAccount(data);
-        if (outcome.kind !== 'decoded' || outcome.account.type !== 'pool') return outcome;
-        return { kind: 'decoded', account: { ...outcome.account, constants: { step: 3n } } };
+        return config !== null && read?.(config) == null ? { kind: 'more', addresses: [config] } : outcome;
       },
+      constantsOf: (data, read) => stepOf(config === null ? data : read(config)),
     };
-    const harness = createHarness({ accounts: known, venues: [stepped] });
+  }
+
+  const pricesOf = ({ events }: Harness): readonly (number | null)[] =>
+    events.flatMap((event) => (event.type === 'trade' && event.pool === 'pump-amm' ? [event.priceQuote] : []));
+
+  it.each([
+    ['of the pool itself', null],
+    ['of a config that the pool names', addressOf('a config')],
+  ])('show the numbers %s that a price needs, read once', async (_where, config) => {
+    const pool = known.get(poolAddress)!;
+    const shown = accountJson(ammProgram, Uint8Array.of(...poolAccountBytes(coin, addressBytes(wrappedSolMint)), 3));
+    const accounts = new Map([...known, [poolAddress, config === null ? shown : pool]]);
+    if (config !== null) accounts.set(config, accountJson(ammProgram, Uint8Array.of(3)));
+    const harness = createHarness({ accounts, venues: [stepped(config)] });
     take(harness, amm(ammBuy(), ammBuy()));
     await until('published', () => harness.events.length === 4);
     take(harness, amm(ammBuy()));
-    const trades = harness.events.filter((event) => event.type === 'trade');
     // 3 raw SOL for one raw token of 5 decimals.
-    for (const { priceQuote } of trades) expect(priceQuote).toBeCloseTo(0.0003, 12);
-    expect(trades).toHaveLength(3);
-    expect(harness.calls.filter(({ params }) => (params[0] as string[]).includes(poolAddress))).toHaveLength(1);
+    expect(pricesOf(harness).map((price) => price!.toFixed(6))).toEqual(['0.000300', '0.000300', '0.000300']);
+    const asked = (address: string): number =>
+      harness.calls.filter(({ params }) => (params[0] as readonly string[]).includes(address)).length;
+    expect([asked(poolAddress), asked(config ?? poolAddress)]).toEqual([1, 1]);
+  });
+
+  it('of which one lacks its config delay no other pool', async () => {
+    const config = addressOf('a missing config');
+    const harness = createHarness({ accounts: known, venues: [stepped(config), pumpVenue], solUsd });
+    take(harness, amm(ammBuy()));
+    const other = take(harness, pump(curveBuy()));
+    expect(harness.events.map((event) => (event as TradeEvent).signature)).toEqual([other, other]);
+    await until('the loss', () => harness.pipeline.counts.lostEvents === 1);
+    expect(harness.losses).toEqual([expect.objectContaining({ reason: 'an account that the pool names does not exist', events: 1 })]);
   });
 
   it('publish the reserves after the trade, with the virtual part', async () => {

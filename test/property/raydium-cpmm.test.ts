@@ -17,6 +17,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { fixtureAccount, fixturesPresent } from '../golden/fixtures.ts';
 import { RealMachine } from '../simnet/support/real-machine.ts';
+import { completed } from '../support/events/decoded.ts';
 import { fuzzCases } from '../support/fuzz.ts';
 
 /** The real program runs random swaps on random pools. Quote, event and accounts must agree with it, to the unit. */
@@ -197,9 +198,9 @@ class World {
     );
     const [event] = events;
     if (event?.type !== 'trade' || events.length !== 1) throw new Error('A swap emits one trade.');
-    const complete = event.needs === undefined ? event : raydiumCpmm.completeTrade!(event, this.machine.account(event.needs)!.data);
+    const complete = event.needs === undefined ? event : completed(raydiumCpmm, event, this.machine.account(event.needs.account)!.data);
     const [paid, received] = [before[0]! - this.balance(traderAccounts[given]), this.balance(traderAccounts[gotten]) - before[1]!];
-    return { event: complete!, paid, received };
+    return { event: complete, paid, received };
   }
 }
 

@@ -1,6 +1,6 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/pda.ts';
-import { decodePool } from '@sluice/venues/raydium-clmm/decode.ts';
+import { decodePool } from '@sluice/venues/raydium-clmm/pool.ts';
 import { programId as clmmProgram, swapInstructions as clmmSwaps } from '@sluice/venues/raydium-clmm/program.ts';
 import { decodePool as decodeCpmmPool } from '@sluice/venues/raydium-cpmm/decode.ts';
 import { programId as cpmmProgram, swapInstructions as cpmmSwaps } from '@sluice/venues/raydium-cpmm/program.ts';

@@ -2,7 +2,7 @@ import { isReversedPair } from '@sluice/shared/money.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { reservesOfVaults } from './kit/constant-product.ts';
 import { flipPrice, flipReserves } from './flip.ts';
-import type { CurveAccount, DerivedPool, PoolAccount, PoolReserves, Venue } from './venue.ts';
+import type { CurveAccount, DecodedAccount, DerivedPool, PoolAccount, PoolReserves, Venue } from './venue.ts';
 import type { AccountBytes } from './quoting.ts';
 
 /** The possible address of a pool of a mint, and the accounts that may hold its reserves. */
@@ -40,7 +40,7 @@ export function poolsAt(
   let curve: CurveFacts | null = null;
   for (const { venue, address, isDerived } of places) {
     const found = accounts.get(address) ?? null;
-    const decoded = found === null || found.owner !== venue.programId ? null : venue.decodeAccount(found.data);
+    const decoded = found === null ? null : decodeOwned(venue, found, accounts);
     if (decoded?.kind !== 'decoded') continue;
     if (decoded.account.type === 'curve') {
       const { baseMint, complete } = decoded.account;
@@ -59,6 +59,25 @@ export function poolsAt(
     }
   }
   return { curve, pools };
+}
+
+function decodeOwned(
+  venue: Venue,
+  { owner, data }: AccountBytes,
+  accounts: ReadonlyMap<string, AccountBytes | null>,
+): DecodedAccount | null {
+  if (owner !== venue.programId) return null;
+  return venue.decodeAccount(data, (other) => {
+    const found = accounts.get(other) ?? null;
+    return found?.owner === venue.programId ? found.data : null;
+  });
+}
+
+/** The accounts to read together with a pool's own: its vaults, or those without which it cannot be decoded. Empty if it is not a pool. */
+export function furtherAccounts(venue: Venue, account: AccountBytes): readonly string[] {
+  const decoded = decodeOwned(venue, account, new Map());
+  if (decoded?.kind === 'more') return decoded.addresses;
+  return decoded?.kind === 'decoded' && decoded.account.type === 'pool' ? [decoded.account.baseVault, decoded.account.quoteVault] : [];
 }
 
 function flipAccount(account: PoolAccount): PoolAccount {

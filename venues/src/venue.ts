@@ -21,13 +21,10 @@ export interface Venue {
   readonly watchedAccountPrefixes: readonly Uint8Array[];
   /** Decodes one record of the program and emits its events, in order. */
   decode(context: DecodeContext, emit: (event: VenueEvent) => void): DecodeOutcome;
-  /**
-   * Adds to a trade what only the account at its `needs` shows; null if the bytes are not that account. Only a venue whose trades have `needs` has
-   * this function.
-   */
-  completeTrade?(trade: VenueTrade, data: Uint8Array): VenueTrade | null;
+  /** The numbers of an account that trades `need`. Only a venue whose trades have `needs` has this function. */
+  constantsOf?(data: Uint8Array, read: ReadAccount): DecodedConstants;
   /** Decodes an account that the program owns. */
-  decodeAccount(data: Uint8Array): DecodedAccount;
+  decodeAccount(data: Uint8Array, read?: ReadAccount): DecodedAccount;
   /**
    * Every pool of a mint whose address can be computed from the mint, with the accounts that hold its reserves; empty if the text is not an
    * address.
@@ -115,14 +112,24 @@ export type DecodeOutcome =
 export interface DerivedPool {
   readonly address: string;
   /**
-   * Possible accounts of its base coin (one for each token program), and the account of its quote coin. Empty if the pool's own account
-   * shows its reserves.
+   * Possible accounts of its base coin (one for each token program), and the account of its quote coin, or other accounts that the pool needs. Empty if the
+   * pool's own account shows its reserves.
    */
   readonly vaults: readonly string[];
 }
 
+/** Bytes of another account of the program; null if it was not read. */
+export type ReadAccount = (address: string) => Uint8Array | null;
+
+/** The account cannot be decoded without these other accounts of the program, such as a config. The caller reads them, once, and decodes again. */
+export interface MoreAccounts {
+  readonly kind: 'more';
+  readonly addresses: readonly string[];
+}
+
 export type DecodedAccount =
   | { readonly kind: 'decoded'; readonly account: VenueAccount }
+  | MoreAccounts
   | { readonly kind: 'ignored'; readonly name: string }
   | { readonly kind: 'unknown'; readonly discriminator: string }
   | { readonly kind: 'malformed'; readonly reason: string };
@@ -130,7 +137,10 @@ export type DecodedAccount =
 export type VenueEvent = VenueTrade | TokenCreated | PoolCreated | CurveCompleted | CurveMigrated | ReservesChanged;
 export type VenueAccount = CurveAccount | PoolAccount;
 
-/** The price is virtualQuote / virtualBase. The real* fields are what can leave the pool. All values are those after the event. */
+/**
+ * The price is virtualQuote / virtualBase. The real* fields are what can leave the pool by trades, so fees that wait in its vaults are in neither. All values are those
+ * after the event.
+ */
 export interface PoolReserves {
   readonly virtualBase: bigint;
   readonly virtualQuote: bigint;
@@ -167,11 +177,22 @@ export interface Fee extends FeePart {
   readonly coin: 'base' | 'quote';
 }
 
-/** Numbers of a pool that never change, and that its events do not show. */
-export type PoolConstants = Readonly<Record<string, bigint>>;
+/** Numbers of an account that transactions do not show, such as the width of a pool's bins or the rates of a fee tier. */
+export type AccountConstants = Readonly<Record<string, bigint>>;
+export type DecodedConstants =
+  | { readonly kind: 'decoded'; readonly constants: AccountConstants }
+  | MoreAccounts
+  | { readonly kind: 'malformed'; readonly reason: string };
 
-export interface PricedState extends PriceState {
-  readonly before: Pick<PriceState, 'priceQuote' | 'priceBase'> | null;
+/** What a trade needs that its transaction does not show. */
+export interface TradeNeeds {
+  /**
+   * The pool, or an account of the program that many pools share. A pool is read once. A shared account is read once for all trades that need it, and
+   * again from time to time. Only the trades of the same pool wait.
+   */
+  readonly account: string;
+  /** The trade with what the `constantsOf` this account add. Without them, the fields that it sets have no meaning. */
+  readonly complete: (constants: AccountConstants) => VenueTrade;
 }
 
 export interface Pair {
@@ -191,11 +212,6 @@ export interface VenueTrade extends PriceState {
   readonly quoteAmount: bigint;
   /** The price before the trade, as in `PriceState`; null if the event does not show it. */
   readonly before: Pick<PriceState, 'priceQuote' | 'priceBase'> | null;
-  /**
-   * Only for a price that also depends on constants of the pool, such as the width of its bins. `priceQuote`, `priceBase`, `reserves`, `depth` and `before` are
-   * then without a value (0 and null), and come from this function. The pool's account is read once, and the trades of the pool wait for it.
-   */
-  readonly priced?: (constants: PoolConstants) => PricedState;
   readonly fees: readonly Fee[];
   /** What the trader paid (buy) or did not receive (sell) in the quote coin beyond the amount through the pool. */
   readonly feeTotal: bigint;
@@ -203,11 +219,8 @@ export interface VenueTrade extends PriceState {
   readonly supply: bigint | null;
   /** Unix seconds of the chain's clock; null if the event has none. */
   readonly timestamp: number | null;
-  /**
-   * An account of the program, such as a fee tier, that shows what the trade still lacks. Ingest reads the account once for all trades that need it,
-   * and publishes what `completeTrade` returns. Absent if the transaction shows all of the trade.
-   */
-  readonly needs?: string;
+  /** Absent if the transaction shows all of the trade. */
+  readonly needs?: TradeNeeds;
 }
 
 export interface TokenCreated extends TokenTerms {
@@ -334,6 +347,4 @@ export interface PoolAccount extends TokenTerms {
    */
   readonly virtualBase: bigint;
   readonly virtualQuote: bigint;
-  /** For trades with `priced`. */
-  readonly constants?: PoolConstants;
 }

@@ -215,9 +215,10 @@ export class Decoder {
   /** Null for an account of no interest; one that cannot be decoded is counted and reported. */
   fromAccount(venue: Venue, { address, data }: AccountState): VenueAccount | null {
     const outcome: DecodedAccount = venue.decodeAccount(data);
-    this.accountCounts.get(venue.name)![outcome.kind]++;
+    // An account that needs others is read when a trade needs it.
+    this.accountCounts.get(venue.name)![outcome.kind === 'more' ? 'ignored' : outcome.kind]++;
     if (outcome.kind === 'decoded') return outcome.account;
-    if (outcome.kind === 'ignored') return null;
+    if (outcome.kind === 'ignored' || outcome.kind === 'more') return null;
     const detail = outcome.kind === 'unknown' ? outcome.discriminator : outcome.reason;
     this.#onFault({ venue: venue.name, kind: outcome.kind, detail, where: address, sampleBase64: sampleOf(data) });
     return null;

@@ -271,8 +271,8 @@ export class Pipeline {
       need = needOfEvent(placed);
     }
     if (need !== null || located.event.type !== 'trade') return need;
-    const settings = this.#settingsNeed(located.event, pool);
-    if (settings !== null || !this.#mainPools.isNeeded(pool)) return settings;
+    const constants = this.#constantsNeed(located.event, pool);
+    if (constants !== null || !this.#mainPools.isNeeded(pool)) return constants;
     const seen = tradeSeen(transaction, located.event);
     if (tokenBalances === null) return { mainOf: pool.token!, seen };
     // The transaction shows all of the trade. What the chain says of the other pools follows.
@@ -280,12 +280,12 @@ export class Pipeline {
     return null;
   }
 
-  /** Rates that were read a while ago are read again, but hold no trade back. */
-  #settingsNeed(trade: VenueTrade, pool: Pool): Need | null {
-    if (trade.needs === undefined) return null;
-    const need = { pool, addresses: [trade.needs], trade };
-    if (this.book.settings(trade.needs) === undefined) return need;
-    if (this.book.isDueAgain(trade.needs)) void this.#resolver.learn(need);
+  /** A shared account that was read a while ago is read again, but holds no trade back. */
+  #constantsNeed({ needs }: VenueTrade, pool: Pool): Need | null {
+    if (needs === undefined) return null;
+    const need = { pool, addresses: [needs.account], isConstants: true };
+    if (this.book.constants(needs.account) === undefined) return need;
+    if (needs.account !== pool.address && this.book.isDueAgain(needs.account)) void this.#resolver.learn(need);
     return null;
   }
 
@@ -319,7 +319,8 @@ export class Pipeline {
   #publish({ transaction, located: { venue, path, event }, pool }: Placed): void {
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
-      const trade = this.#completed(venue, event, pool);
+      // What the trade needs was read before.
+      const trade = event.needs === undefined ? event : event.needs.complete(this.book.constants(event.needs.account)!);
       this.emitter.trade({ event: trade, ...base }, completesCurve(transaction, event));
       this.#supplies.requestIfDue(pool, transaction.receivedUs / 1000);
       this.#mainPools.readIfInDoubt(pool, tradeSeen(transaction, event));
@@ -327,13 +328,6 @@ export class Pipeline {
     else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
     else if (event.type === 'reserves') this.emitter.reserves({ event, ...base });
     else if (event.type === 'poolCreated') this.emitter.poolCreated({ event, ...base });
-  }
-
-  /** The trade with what only accounts show. They were read before, and found to complete such a trade. */
-  #completed(venue: Venue, trade: VenueTrade, pool: Pool): VenueTrade {
-    if (trade.priced !== undefined) return { ...trade, ...trade.priced(pool.constants!) };
-    const settings = trade.needs === undefined ? undefined : this.book.settings(trade.needs);
-    return (settings === undefined ? null : venue.completeTrade?.(trade, settings)) ?? trade;
   }
 
   #lose(placed: readonly Placed[], reason: string): void {
@@ -358,7 +352,6 @@ function tradeSeen({ slot, blockTime, receivedUs }: DecodedTransaction, { timest
 
 function needOfEvent({ located: { event }, pool }: Placed): Need | null {
   if (event.type === 'poolCreated' || event.type === 'completed') return null;
-  if (event.type === 'trade' && event.priced !== undefined && pool.constants === null) return { pool, addresses: [pool.address] };
   return needOf(pool, event.type === 'created' && event.tokenProgram === null);
 }
 

@@ -2,7 +2,7 @@ import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import type { MainPool, Mutable } from '@sluice/shared/market/main-pool.ts';
 import { isReversedPair, quoteCoins } from '@sluice/shared/money.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
-import type { CurveMigrated, PoolConstants, PoolCreated, TokenCreated, Venue, VenueAccount, VenueTrade } from '@sluice/venues/venue.ts';
+import type { AccountConstants, CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount, VenueTrade } from '@sluice/venues/venue.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 
 /** Facts about a token, shared by all its pools. */
@@ -34,8 +34,6 @@ export interface Pool {
   flipped: boolean;
   /** Supply from the curve's account, as in `CurveAccount`; undefined before the account was seen. */
   curveSupply: bigint | null | undefined;
-  /** From the pool's account; null before it was read. */
-  constants: PoolConstants | null;
   /** Base reserve that the pool was opened with; -1 if that was not seen. */
   openedBase: bigint;
   /** Slot and exact price (`tickQuote / tickBase`, as the program has the pair) of the last price published. */
@@ -47,8 +45,6 @@ export interface Pool {
   /** An account was requested to read the supply. */
   supplyAsked: boolean;
 }
-
-const noConstants: PoolConstants = Object.freeze({});
 
 function newToken(mint: string, decimals: number | null): Token {
   const unread = { supply: null, supplyByMint: false, supplyAtMs: Number.NEGATIVE_INFINITY, tokenProgram: null };
@@ -68,26 +64,25 @@ export function learnDecimals({ token, quote }: Pool, balances: readonly TokenBa
   }
 }
 
-/** An account that trades `need`, with when it was read. */
-interface Settings {
-  readonly data: Uint8Array;
+/** The numbers of an account that trades `need`, with when it was read. */
+interface Constants {
+  readonly constants: AccountConstants;
   readAtMs: number;
 }
 
-/** Programs have some dozens of such accounts. */
-const maxSettings = 4_096;
-/** Rates change seldom. After this time, they are read again, and until then trades are published with the known ones. */
-const settingsTtlMs = 600_000;
+/** The rates of a shared account change seldom. After this time, they are read again, and until then trades are published with the known ones. */
+const constantsTtlMs = 600_000;
 
 /** Facts about pools and mints, from events and accounts. No I/O. */
 export class PoolBook {
-  readonly #settings = new Recent<Settings>(maxSettings);
+  readonly #constants: Recent<Constants>;
   readonly #pools: Recent<Pool>;
   readonly #tokens: Recent<Token>;
   readonly #money = new Map<string, Token>([...quoteCoins.values()].map(({ mint, decimals }) => [mint, newToken(mint, decimals)]));
 
-  /** `capacity`: remembered pools and mints, of each kind. The least recently used one is forgotten, and read from the chain again. */
+  /** `capacity`: remembered pools, mints and constants, of each kind. The least recently used one is forgotten, and read from the chain again. */
   constructor(capacity = standardMemory.pools) {
+    this.#constants = new Recent(capacity);
     this.#pools = new Recent(capacity);
     this.#tokens = new Recent(capacity);
   }
@@ -108,20 +103,20 @@ export class PoolBook {
     return this.#pools.get(address);
   }
 
-  /** The account that trades `need`; undefined if it was not read yet. */
-  settings(address: string): Uint8Array | undefined {
-    return this.#settings.get(address)?.data;
+  /** The numbers of an account that trades `need`; undefined if it was not read yet. */
+  constants(address: string): AccountConstants | undefined {
+    return this.#constants.get(address)?.constants;
   }
 
-  learnSettings(address: string, data: Uint8Array): void {
-    this.#settings.set(address, { data, readAtMs: performance.now() });
+  learnConstants(address: string, constants: AccountConstants): void {
+    this.#constants.set(address, { constants, readAtMs: performance.now() });
   }
 
-  /** Whether the account is to be read again. True only once, for the one who asks. */
+  /** Whether a shared account is to be read again. True only once, for the one who asks. */
   isDueAgain(address: string): boolean {
-    const known = this.#settings.get(address);
+    const known = this.#constants.get(address);
     const nowMs = performance.now();
-    if (known === undefined || nowMs - known.readAtMs < settingsTtlMs) return false;
+    if (known === undefined || nowMs - known.readAtMs < constantsTtlMs) return false;
     known.readAtMs = nowMs;
     return true;
   }
@@ -138,7 +133,6 @@ export class PoolBook {
       quote: null,
       flipped: false,
       curveSupply: undefined,
-      constants: null,
       openedBase: -1n,
       tickSlot: -1,
       tickBase: -1n,
@@ -193,7 +187,6 @@ export class PoolBook {
     if (account.type === 'pool') {
       const known = this.#learnPair(venue, address, account.baseMint, account.quoteMint);
       if (account.supplyByMint) known.token!.supplyByMint = true;
-      known.constants = account.constants ?? noConstants;
       return known;
     }
     const pool = this.poolAt(venue, address);

@@ -1,6 +1,6 @@
 import { pause } from '@sluice/shared/abort/pause.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import type { Venue, VenueTrade } from '@sluice/venues/venue.ts';
+import type { DecodedAccount, DecodedConstants, Venue } from '@sluice/venues/venue.ts';
 import { Recent } from '@sluice/shared/collections/recent.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
 import type { AccountState } from '../sources/sighting.ts';
@@ -10,8 +10,8 @@ import type { Pool, PoolBook, Token } from './pools.ts';
 export interface Need {
   readonly pool: Pool;
   readonly addresses: readonly string[];
-  /** The only address is the one that this trade `needs`. */
-  readonly trade?: VenueTrade;
+  /** The only address is the account that trades `need`. */
+  readonly isConstants?: boolean;
 }
 
 /** The endpoint may be some slots behind the one that reported the pool. */
@@ -25,6 +25,8 @@ const unavailablePauseMs = 1_000;
 /** The same after that time. */
 const unavailableForMs = 5_000;
 const maxHopeless = 10_000;
+/** Further accounts that one account may need. */
+const maxMore = 4;
 
 // Layout of a mint, the same in both token programs.
 const mintLength = 82;
@@ -69,9 +71,57 @@ export class PoolResolver {
     }
   }
 
-  async #learnOne({ pool, trade }: Need, address: string): Promise<string | null> {
-    const faultOf = (state: AccountState): string | null =>
-      trade !== undefined ? settingsFault(pool.venue, trade, state) : address === pool.address ? this.#poolFault(state) : mintFault(state);
+  #learnOne({ pool, isConstants = false }: Need, address: string): Promise<string | null> {
+    return isConstants || address === pool.address ? this.#learnAccount(address, isConstants) : this.#learnMint(address);
+  }
+
+  async #learnMint(address: string): Promise<string | null> {
+    const read = await this.#fetch(address, 'the mint does not exist', mintFault);
+    if (typeof read === 'string') return read;
+    noteMint(this.#book.token(address), read);
+    return null;
+  }
+
+  /** Reads an account of a venue. If the account needs others, reads these and decodes again. */
+  async #learnAccount(address: string, isConstants: boolean): Promise<string | null> {
+    const others = new Map<string, Uint8Array>();
+    const read = (other: string): Uint8Array | null => others.get(other) ?? null;
+    const decode = ({ owner, data }: AccountState): DecodedAccount | DecodedConstants | null => {
+      const venue = this.#venues.get(owner);
+      return (isConstants ? venue?.constantsOf?.(data, read) : venue?.decodeAccount(data, read)) ?? null;
+    };
+    const faultOf = (state: AccountState): string | null => {
+      const outcome = decode(state);
+      if (outcome?.kind === 'decoded' || outcome?.kind === 'more') return null;
+      if (isConstants) return 'the account does not have the numbers that its trades need';
+      return this.#venues.has(state.owner) ? 'the account is not a pool' : 'the pool is not owned by its program';
+    };
+    const state = await this.#fetch(
+      address,
+      isConstants ? 'the account that its trades need does not exist' : 'the pool does not exist',
+      faultOf,
+    );
+    if (typeof state === 'string') return state;
+    const first = decode(state);
+    for (const other of first?.kind === 'more' ? first.addresses.slice(0, maxMore) : []) {
+      const more = await this.#fetch(other, 'an account that the pool names does not exist', ({ owner }) =>
+        owner === state.owner ? null : 'an account that the pool names is not owned by its program',
+      );
+      if (typeof more === 'string') return more;
+      others.set(other, more.data);
+    }
+    const outcome = decode(state);
+    if (outcome?.kind !== 'decoded') return 'the accounts of the pool do not fit together';
+    const venue = this.#venues.get(state.owner)!;
+    if ('account' in outcome) this.#book.learnAccount(venue, address, outcome.account);
+    // A pool that shows its pair may also have the numbers that its trades need.
+    const numbers = 'account' in outcome ? venue.constantsOf?.(state.data, read) : outcome;
+    if (numbers?.kind === 'decoded') this.#book.learnConstants(address, numbers.constants);
+    return null;
+  }
+
+  /** The account, or why there is none that can be used. */
+  async #fetch(address: string, missing: string, faultOf: (state: AccountState) => string | null): Promise<AccountState | string> {
     const usable = (state: AccountState): boolean => faultOf(state) === null;
     let account: FetchedAccount = await this.#accounts.fetch(address, usable);
     for (let attempt = 1; account.kind === 'missing' && attempt < missingAttempts; attempt++) {
@@ -79,40 +129,11 @@ export class PoolResolver {
       account = await this.#accounts.fetch(address, usable);
     }
     if (account.kind === 'unavailable') return unavailable;
-    if (account.kind === 'missing')
-      return trade !== undefined ? noSettings : address === pool.address ? 'the pool does not exist' : 'the mint does not exist';
-    const fault = faultOf(account.state);
-    if (fault !== null) return fault;
-    if (trade === undefined) this.#note(account.state);
-    else this.#book.learnSettings(address, account.state.data);
-    return null;
-  }
-
-  #poolFault({ owner, data }: AccountState): string | null {
-    const venue = this.#venues.get(owner);
-    if (venue === undefined) return 'the pool is not owned by its program';
-    return venue.decodeAccount(data).kind === 'decoded' ? null : 'the account is not a pool';
-  }
-
-  /** Notes a valid account: a pool or a mint. */
-  #note(state: AccountState): void {
-    const venue = this.#venues.get(state.owner);
-    if (venue === undefined) {
-      noteMint(this.#book.token(state.address), state);
-      return;
-    }
-    const outcome = venue.decodeAccount(state.data);
-    if (outcome.kind === 'decoded') this.#book.learnAccount(venue, state.address, outcome.account);
+    return account.kind === 'missing' ? missing : (faultOf(account.state) ?? account.state);
   }
 }
 
 const unavailable = 'no endpoint answered';
-const noSettings = 'the account with the rates of its trades does not exist';
-
-function settingsFault(venue: Venue, trade: VenueTrade, { owner, data }: AccountState): string | null {
-  const isComplete = owner === venue.programId && venue.completeTrade?.(trade, data) != null;
-  return isComplete ? null : 'the account does not have the rates of its trades';
-}
 
 /** What an event of a pool still needs; null if everything is known. */
 export function needOf(pool: Pool, withTokenProgram: boolean): Need | null {

@@ -116,6 +116,14 @@ export function decodeWith(programId: string, data: Uint8Array): PlainDecoded | 
   return venue === undefined ? undefined : decodeEvent(venue, data);
 }
 
+/** A trade with what the account that it needs adds to it. */
+export function completed(venue: Venue, trade: VenueTrade, account: Uint8Array): VenueTrade {
+  if (trade.needs === undefined) return trade;
+  const read = venue.constantsOf!(account, () => null);
+  if (read.kind !== 'decoded') throw new Error(JSON.stringify(read));
+  return trade.needs.complete(read.constants);
+}
+
 /** Decodes an account of pump or PumpSwap; without fields that follow from others. */
 export function decodeAccount(venue: Venue, data: Uint8Array): unknown {
   const decoded: DecodedAccount = venue.decodeAccount(data);

@@ -5,9 +5,20 @@ export function amountOut(amountIn: bigint, reserveIn: bigint, reserveOut: bigin
   return (reserveOut * amountIn) / (reserveIn + amountIn);
 }
 
-/** The reserves of a pool from the balances of its vaults. */
+/** The reserves of a pool from the balances of its vaults. Fees that wait in a vault cannot leave the pool by a trade, so they are not real either. */
 export function reservesOfVaults(pool: Pick<PoolAccount, 'virtualBase' | 'virtualQuote'>, base: bigint, quote: bigint): PoolReserves {
-  return { virtualBase: base + pool.virtualBase, virtualQuote: quote + pool.virtualQuote, realBase: base, realQuote: quote };
+  const [virtualBase, virtualQuote] = [base + pool.virtualBase, quote + pool.virtualQuote];
+  return {
+    virtualBase,
+    virtualQuote,
+    realBase: virtualBase < base ? virtualBase : base,
+    realQuote: virtualQuote < quote ? virtualQuote : quote,
+  };
+}
+
+/** Reserves of a pool whose price counts exactly what can leave it. */
+export function sameReserves(base: bigint, quote: bigint): PoolReserves {
+  return { virtualBase: base, virtualQuote: quote, realBase: base, realQuote: quote };
 }
 
 /** The state of a pool whose price is the quotient of its reserves. */

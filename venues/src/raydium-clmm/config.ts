@@ -1,18 +1,20 @@
 import { hasPrefix } from '@sluice/shared/solana/bytes.ts';
-import type { Fee, VenueTrade } from '../venue.ts';
+import { malformed } from '../outcome.ts';
+import type { DecodedConstants, Fee, ReadAccount, VenueTrade } from '../venue.ts';
 import { config, configLength } from './layout.ts';
+import { decodePool } from './pool.ts';
 import { accountDiscriminators } from './program.ts';
 
 /** Rates are millionths. */
 export const rateDenominator = 1_000_000n;
 
 /** The rates of a fee tier (`AmmConfig`). */
-export interface ClmmRates {
+export type ClmmRates = {
   readonly trade: bigint;
   /** Parts of the trade fee. */
   readonly protocol: bigint;
   readonly fund: bigint;
-}
+};
 
 /** Reads a fee tier; null if the bytes are not one, or no trade could pay its rates. Never throws. */
 export function decodeConfig(data: Uint8Array): ClmmRates | null {
@@ -35,10 +37,16 @@ function partsOf(amount: bigint, bps: number, { protocol, fund }: ClmmRates, coi
   return parts.filter((part) => part.amount > 0n);
 }
 
-/** Splits the trade fee of a decoded trade, which its event shows as a whole. Null if the bytes are not a fee tier. */
-export function completeTrade(trade: VenueTrade, data: Uint8Array): VenueTrade | null {
-  const rates = decodeConfig(data);
-  if (rates === null) return null;
-  const { needs: _, fees, ...rest } = trade;
-  return { ...rest, fees: fees.flatMap((fee) => (fee.kind === 'lp' ? partsOf(fee.amount, fee.bps, rates, fee.coin) : [fee])) };
+/** Splits the trade fee of a trade, which its event shows as a whole. */
+export function withParts(trade: VenueTrade, rates: ClmmRates): VenueTrade {
+  return { ...trade, fees: trade.fees.flatMap((fee) => (fee.kind === 'lp' ? partsOf(fee.amount, fee.bps, rates, fee.coin) : [fee])) };
+}
+
+/** The rates of a fee tier, or of the fee tier of a pool. */
+export function constantsOf(data: Uint8Array, read: ReadAccount): DecodedConstants {
+  const pool = decodePool(data);
+  const tier = pool === null ? data : read(pool.config);
+  if (pool !== null && tier === null) return { kind: 'more', addresses: [pool.config] };
+  const constants = decodeConfig(tier!);
+  return constants === null ? malformed('not a fee tier') : { kind: 'decoded', constants };
 }

@@ -1,11 +1,22 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { BorshReader, discriminatorLength, hasPrefix } from '@sluice/shared/solana/bytes.ts';
 import { feesIn } from '../fee.ts';
 import { chargedFee } from '../kit/charged-fee.ts';
 import { cappedDepth, concentratedPool, stateOfSqrtPrice } from '../kit/concentrated.ts';
 import { decoded, malformed, undecodedAccount, undecodedEvent } from '../outcome.ts';
-import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, Pair, VenueEvent } from '../venue.ts';
-import { dynamicFeeLength, pool as poolAt, poolLength, swapEventLength, swapEventTail } from './layout.ts';
+import type {
+  AccountConstants,
+  DecodeContext,
+  DecodedAccount,
+  DecodeOutcome,
+  EmittingInstruction,
+  Fee,
+  Pair,
+  VenueEvent,
+  VenueTrade,
+} from '../venue.ts';
+import { withParts, type ClmmRates } from './config.ts';
+import { swapEventLength, swapEventTail } from './layout.ts';
+import { decodePool } from './pool.ts';
 import {
   accountDiscriminators,
   creatorAccount,
@@ -17,56 +28,6 @@ import {
 } from './program.ts';
 
 type Emit = (event: VenueEvent) => void;
-
-/** The fields of a pool's account that prices and quotes need. Coin 0 is the base. */
-export interface ClmmPool {
-  readonly config: string;
-  readonly mint0: string;
-  readonly mint1: string;
-  readonly vault0: string;
-  readonly vault1: string;
-  readonly tickSpacing: number;
-  readonly liquidity: bigint;
-  /** Square root of raw coin 1 per raw coin 0, times 2^64. */
-  readonly sqrtPriceX64: bigint;
-  readonly tick: number;
-  readonly status: number;
-  /** The coin in which the fee is charged: 0 the one that comes in, 1 coin 0, 2 coin 1. */
-  readonly feeOn: number;
-  /** The fee rate changes with the trades and the time. */
-  readonly dynamicFee: boolean;
-  /** Unix seconds after which the pool trades. */
-  readonly openTimeS: bigint;
-  /** 1,024 bits: which of the tick arrays around tick 0 have ticks. */
-  readonly bitmap: Uint8Array;
-}
-
-function u128(view: DataView, at: number): bigint {
-  return view.getBigUint64(at, true) | (view.getBigUint64(at + 8, true) << 64n);
-}
-
-/** Reads a pool's account; null if the bytes are not one. Never throws. */
-export function decodePool(data: Uint8Array): ClmmPool | null {
-  if (data.length < poolLength || !hasPrefix(data, accountDiscriminators.pool)) return null;
-  const view = new DataView(data.buffer, data.byteOffset, data.length);
-  const key = (at: number): string => encodeBase58(data, at, 32);
-  return {
-    config: key(poolAt.config),
-    mint0: key(poolAt.mint0),
-    mint1: key(poolAt.mint1),
-    vault0: key(poolAt.vault0),
-    vault1: key(poolAt.vault1),
-    tickSpacing: view.getUint16(poolAt.tickSpacing, true),
-    liquidity: u128(view, poolAt.liquidity),
-    sqrtPriceX64: u128(view, poolAt.sqrtPrice),
-    tick: view.getInt32(poolAt.tick, true),
-    status: data[poolAt.status]!,
-    feeOn: data[poolAt.feeOn]!,
-    dynamicFee: data.subarray(poolAt.dynamicFee, poolAt.dynamicFee + dynamicFeeLength).some((byte) => byte !== 0),
-    openTimeS: view.getBigUint64(poolAt.openTime, true),
-    bitmap: data.slice(poolAt.bitmap, poolAt.bitmap + 128),
-  };
-}
 
 interface Side {
   readonly amount: bigint;
@@ -122,7 +83,8 @@ function decodeSwap(context: DecodeContext, emit: Emit): DecodeOutcome {
   if (emitting === null) return { kind: 'incomplete' };
   const isDirect =
     swapInstructions.some((discriminator) => hasPrefix(emitting.data, discriminator)) && emitting.accounts[swapAccounts.pool] === pool;
-  const config = isDirect ? emitting.accounts[swapAccounts.config] : undefined;
+  // The router of the program names the fee tiers of several pools. The account of the pool names the one of this pool.
+  const account = isDirect ? emitting.accounts[swapAccounts.config]! : pool;
   const [coinIn, coinOut] = isSell ? (['base', 'quote'] as const) : (['quote', 'base'] as const);
   const charged: readonly Fee[] = [
     chargedFee('lp', given.tradeFee, given.amount, coinIn),
@@ -133,8 +95,7 @@ function decodeSwap(context: DecodeContext, emit: Emit): DecodeOutcome {
   const fees = charged.filter(({ amount }) => amount > 0n);
   const [baseAmount, quoteAmount] = isSell ? [through, left] : [left, through];
   const state = stateOfSqrtPrice(sqrtPrice, liquidity);
-  const needsTier = config !== undefined && given.tradeFee + gotten.tradeFee > 0n;
-  emit({
+  const trade: VenueTrade = {
     type: 'trade',
     pool,
     pair: isDirect ? pairOf(emitting, isSell, context) : null,
@@ -149,8 +110,9 @@ function decodeSwap(context: DecodeContext, emit: Emit): DecodeOutcome {
     feeTotal: feesIn('quote', fees),
     supply: null,
     timestamp: null,
-    ...(needsTier ? { needs: config } : {}),
-  });
+  };
+  const complete = (rates: AccountConstants): VenueTrade => withParts(trade, rates as ClmmRates);
+  emit(given.tradeFee + gotten.tradeFee > 0n ? { ...trade, needs: { account, complete } } : trade);
   return decoded;
 }
 

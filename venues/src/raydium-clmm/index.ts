@@ -1,6 +1,6 @@
 import { anchorFault } from '../anchor-errors.ts';
 import type { Venue } from '../venue.ts';
-import { completeTrade } from './config.ts';
+import { constantsOf } from './config.ts';
 import { decode, decodeAccount } from './decode.ts';
 import { programId } from './program.ts';
 import { quoting } from './quote.ts';
@@ -13,7 +13,7 @@ export const raydiumClmm: Venue = {
   needsTransaction: true,
   watchedAccountPrefixes: [],
   decode,
-  completeTrade,
+  constantsOf,
   decodeAccount,
   derivedPools: () => [],
   curves: null,

@@ -15,7 +15,7 @@ import {
 } from '../quoting.ts';
 import type { Fee } from '../venue.ts';
 import { decodeConfig, rateDenominator, type ClmmRates } from './config.ts';
-import { decodePool, type ClmmPool } from './decode.ts';
+import { decodePool, type ClmmPool } from './pool.ts';
 import { swapDisabled } from './layout.ts';
 import { programId } from './program.ts';
 import { arrayAt, arrayStarts, decodeTickArray, type ClmmTick } from './tick-arrays.ts';

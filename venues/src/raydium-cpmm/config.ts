@@ -1,6 +1,7 @@
 import { hasPrefix } from '@sluice/shared/solana/bytes.ts';
-import type { Fee, PoolReserves, VenueTrade } from '../venue.ts';
 import { stateOfReserves } from '../kit/constant-product.ts';
+import { malformed } from '../outcome.ts';
+import type { DecodedConstants, Fee, PoolReserves, VenueTrade } from '../venue.ts';
 import { config, configLength } from './layout.ts';
 import { accountDiscriminators } from './program.ts';
 
@@ -9,7 +10,7 @@ export const rateDenominator = 1_000_000n;
 const perBps = rateDenominator / 10_000n;
 
 /** The rates of a fee tier (`AmmConfig`). */
-export interface CpmmRates {
+export type CpmmRates = {
   /** Of the input. */
   readonly trade: bigint;
   /** Parts of the trade fee. */
@@ -17,7 +18,7 @@ export interface CpmmRates {
   readonly fund: bigint;
   /** Of the input or the output, as the pool decides; only for pools that have a creator's fee. */
   readonly creator: bigint;
-}
+};
 
 /** Reads a fee tier; null if the bytes are not one, or no trade could pay its rates. Never throws. */
 export function decodeConfig(data: Uint8Array): CpmmRates | null {
@@ -54,23 +55,21 @@ export function bpsOf({ trade, protocol, fund, creator }: CpmmRates): Readonly<R
   };
 }
 
-/**
- * Splits the trade fee of a decoded trade, which its event shows as a whole, and adds the part that stays in the pool to the reserves. Null if the
- * bytes are not a fee tier.
- */
-export function completeTrade(trade: VenueTrade, data: Uint8Array): VenueTrade | null {
-  const rates = decodeConfig(data);
-  const { reserves, fees } = trade;
-  const whole = fees.find(({ kind }) => kind === 'lp');
-  if (rates === null || reserves === null || whole === undefined) return null;
-  const parts = splitTradeFee(whole.amount, rates);
-  const split = (['lp', 'protocol', 'fund'] as const)
-    .filter((kind) => parts[kind] > 0n)
-    .map((kind): Fee => ({ kind, amount: parts[kind], bps: bpsOf(rates)[kind], coin: whole.coin }));
-  const after: PoolReserves =
-    whole.coin === 'base'
-      ? { ...reserves, virtualBase: reserves.virtualBase + parts.lp, realBase: reserves.realBase + parts.lp }
-      : { ...reserves, virtualQuote: reserves.virtualQuote + parts.lp, realQuote: reserves.realQuote + parts.lp };
-  const { needs: _, ...rest } = trade;
-  return { ...rest, ...stateOfReserves(after), fees: [...split, ...fees.filter((fee) => fee !== whole)] };
+export function constantsOf(data: Uint8Array): DecodedConstants {
+  const constants = decodeConfig(data);
+  return constants === null ? malformed('not a fee tier') : { kind: 'decoded', constants };
+}
+
+/** Splits the trade fee of a trade, which its event shows as a whole, and adds the part that stays in the pool to the reserves. */
+export function withParts(trade: VenueTrade & { readonly reserves: PoolReserves }, rates: CpmmRates): VenueTrade {
+  const { reserves } = trade;
+  const fees = trade.fees.flatMap((fee): readonly Fee[] => {
+    if (fee.kind !== 'lp') return [fee];
+    const parts = splitTradeFee(fee.amount, rates);
+    return (['lp', 'protocol', 'fund'] as const)
+      .filter((kind) => parts[kind] > 0n)
+      .map((kind) => ({ kind, amount: parts[kind], bps: bpsOf(rates)[kind], coin: fee.coin }));
+  });
+  const stays = (coin: Fee['coin']): bigint => fees.find((fee) => fee.kind === 'lp' && fee.coin === coin)?.amount ?? 0n;
+  return { ...trade, ...stateOfReserves(sameReserves(reserves.virtualBase + stays('base'), reserves.virtualQuote + stays('quote'))), fees };
 }

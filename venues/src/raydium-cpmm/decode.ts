@@ -1,11 +1,21 @@
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { BorshReader, discriminatorLength, hasPrefix } from '@sluice/shared/solana/bytes.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import { stateOfReserves } from '../kit/constant-product.ts';
+import { sameReserves, stateOfReserves } from '../kit/constant-product.ts';
 import { feesIn } from '../fee.ts';
 import { chargedFee } from '../kit/charged-fee.ts';
 import { decoded, malformed, noTerms, undecodedAccount, undecodedEvent } from '../outcome.ts';
-import type { DecodeContext, DecodedAccount, DecodeOutcome, EmittingInstruction, Fee, VenueEvent } from '../venue.ts';
+import type {
+  AccountConstants,
+  DecodeContext,
+  DecodedAccount,
+  DecodeOutcome,
+  EmittingInstruction,
+  Fee,
+  VenueEvent,
+  VenueTrade,
+} from '../venue.ts';
+import { withParts, type CpmmRates } from './config.ts';
 import { opening, pool as poolAt, poolLength, swapEventLength, swapEventTail } from './layout.ts';
 import {
   accountDiscriminators,
@@ -142,7 +152,8 @@ function decodeSwap(context: DecodeContext, emit: Emit): DecodeOutcome {
   const [baseAmount, quoteAmount] = inOrder(through, left);
   const [priceBase, priceQuote] = inOrder(inputBefore, outputBefore);
   const [base, quote] = inOrder(inputAfter, outputAfter);
-  emit({
+  const reserves = sameReserves(base, quote);
+  const trade = {
     type: 'trade',
     pool,
     pair: { baseMint, quoteMint },
@@ -151,13 +162,15 @@ function decodeSwap(context: DecodeContext, emit: Emit): DecodeOutcome {
     baseAmount,
     quoteAmount,
     before: { priceQuote, priceBase },
-    ...stateOfReserves({ virtualBase: base, virtualQuote: quote, realBase: base, realQuote: quote }),
+    ...stateOfReserves(reserves),
+    reserves,
     fees,
     feeTotal: feesIn('quote', fees),
     supply: null,
     timestamp: null,
-    ...(tradeFee > 0n ? { needs: swap.config } : {}),
-  });
+  } as const;
+  const complete = (rates: AccountConstants): VenueTrade => withParts(trade, rates as CpmmRates);
+  emit(tradeFee > 0n ? { ...trade, needs: { account: swap.config, complete } } : trade);
   return decoded;
 }
 
@@ -189,7 +202,7 @@ function decodeOpening(context: DecodeContext, form: OpeningForm, emit: Emit): D
     quoteMint,
     baseDecimals: decimalsOf(baseMint),
     quoteDecimals: decimalsOf(quoteMint),
-    reserves: { virtualBase: base, virtualQuote: quote, realBase: base, realQuote: quote },
+    reserves: sameReserves(base, quote),
     creator,
     timestamp: null,
   });

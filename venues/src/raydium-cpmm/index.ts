@@ -1,5 +1,5 @@
 import type { Venue } from '../venue.ts';
-import { completeTrade } from './config.ts';
+import { constantsOf } from './config.ts';
 import { decode, decodeAccount } from './decode.ts';
 import { tradeFault } from './errors.ts';
 import { openingInstructions, programId } from './program.ts';
@@ -18,7 +18,7 @@ export const raydiumCpmm: Venue = {
   needsTransaction: true,
   watchedAccountPrefixes: [],
   decode,
-  completeTrade,
+  constantsOf,
   decodeAccount,
   derivedPools: () => [],
   curves: null,

@@ -1,5 +1,5 @@
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
-import { flipReserves } from '../flip.ts';
+import { sameReserves } from '../kit/constant-product.ts';
 import { noOrders, quotePool, type PoolSwap, type QuotedState } from '../kit/pool-quote.ts';
 import { malformed } from '../outcome.ts';
 import {
@@ -14,7 +14,7 @@ import {
   type QuoteFault,
   type VenueQuoting,
 } from '../quoting.ts';
-import type { Fee, PoolReserves } from '../venue.ts';
+import type { Fee } from '../venue.ts';
 import { bpsOf, decodeConfig, type CpmmRates } from './config.ts';
 import { decodePool, type CpmmPool } from './decode.ts';
 import { swapDisabled } from './layout.ts';
@@ -77,8 +77,7 @@ function open(mint: QuotedMint, [address, ...others]: QuoteAccounts, accounts: A
   if (reserve0 <= 0n || reserve1 <= 0n) return malformed('a vault of the pool holds no more than its fees');
   const tokenIs0 = pool.mint0 === mint.address;
   const quoteMint = tokenIs0 ? pool.mint1 : pool.mint0;
-  const inOrder: PoolReserves = { virtualBase: reserve0, virtualQuote: reserve1, realBase: reserve0, realQuote: reserve1 };
-  const reserves = tokenIs0 ? inOrder : flipReserves(inOrder);
+  const reserves = tokenIs0 ? sameReserves(reserve0, reserve1) : sameReserves(reserve1, reserve0);
   const state: CpmmState = { pool, rates, reserve0, reserve1, tokenIs0 };
   const quoted: QuotedState = {
     price: { priceQuote: reserves.virtualQuote, priceBase: reserves.virtualBase },

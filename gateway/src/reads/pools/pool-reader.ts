@@ -4,7 +4,7 @@ import type { KnownPool, PoolLookup } from '@sluice/shared/pools/pool-directory.
 import { isAddress } from '@sluice/shared/solana/base58.ts';
 import type { LookedUpAccount } from '@sluice/venues/quoting.ts';
 import type { Venue } from '@sluice/venues/venue.ts';
-import { poolsAt, type PoolPlace } from '@sluice/venues/pool-accounts.ts';
+import { furtherAccounts, type PoolPlace } from '@sluice/venues/pool-accounts.ts';
 import type { AccountReader, AccountsRead } from '../chain/account-reader.ts';
 import {
   assembleMarket,
@@ -149,7 +149,7 @@ export class PoolReader {
   }
 
   /**
-   * Pools of a mint that the directory has in addition to the derived ones, with the vaults that their accounts name. Without curves, because a
+   * Pools of a mint that the directory has in addition to the derived ones, with the vaults or other accounts that their accounts name. Without curves, because a
    * curve's account names no mint, so only a derived address shows which mint it belongs to. Never rejects.
    */
   async otherPlaces(mint: string, derived: readonly PoolPlace[]): Promise<readonly PoolPlace[]> {
@@ -161,13 +161,11 @@ export class PoolReader {
       if (some.length === 0) return [];
       const addresses = some.map(({ address }) => address);
       const { accounts } = await reader.read(addresses);
-      const { pools } = poolsAt(mint, some, new Map(addresses.map((address, at) => [address, accounts[at] ?? null])));
-      return pools.map(({ venue, address, account: { baseVault, quoteVault } }) => ({
-        venue,
-        address,
-        vaults: [baseVault, quoteVault],
-        isDerived: false,
-      }));
+      return some.flatMap((place, at) => {
+        const account = accounts[at] ?? null;
+        const vaults = account === null ? [] : furtherAccounts(place.venue, account);
+        return vaults.length === 0 ? [] : [{ ...place, vaults }];
+      });
     } catch (error) {
       // The derived pools are known without it.
       log.debug({ err: error, mint }, 'pools_not_looked_up');
