@@ -14,11 +14,11 @@ import { accountDiscriminators as clmmAccounts, programId as clmmProgram } from 
 import { pool as cpmmPool, poolLength as cpmmPoolLength } from '@sluice/venues/raydium-cpmm/layout.ts';
 import { accountDiscriminators as cpmmAccounts, programId as cpmmProgram } from '@sluice/venues/raydium-cpmm/program.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import type { CoinPositions, TradeForm, VenueSigning } from '@sluice/venues/signing.ts';
+import type { CoinPositions, MintPositions, TradeForm, VenueSigning } from '@sluice/venues/signing.ts';
 import { describe, expect, it } from 'vitest';
 import { fixtureBytes, fixtureJson, fixturesFolder, fixturesNote, fixturesPresent } from '../golden/fixtures.ts';
 import { stranger } from './messages.ts';
-import { raydiumForms, v4MintsAt, v4PoolLength, v4Program } from './raydium-forms.ts';
+import { dlmmPool, dlmmProgram, draftForms, v4MintsAt, v4PoolLength, v4Program } from './draft-forms.ts';
 
 const nothingOpened: TradeContext['opened'] = new Map();
 
@@ -31,6 +31,7 @@ const poolLayouts: ReadonlyMap<string, { readonly length: number; readonly discr
     [clmmProgram, { length: clmmPoolLength, discriminator: clmmAccounts.pool, at: [clmmPool.mint0, clmmPool.mint1] }],
     [cpmmProgram, { length: cpmmPoolLength, discriminator: cpmmAccounts.pool, at: [cpmmPool.mint0, cpmmPool.mint1] }],
     [v4Program, { length: v4PoolLength, discriminator: new Uint8Array(0), at: v4MintsAt }],
+    [dlmmProgram, { ...dlmmPool, at: dlmmPool.mintsAt }],
   ]);
 
 /** The account of a pool of these coins, for programs whose instructions name none. */
@@ -60,7 +61,7 @@ function bounded({ limits, zeros }: TradeForm, recorded: Uint8Array): Uint8Array
 
 function recordedIn(where: string, view: TransactionView): readonly Recorded[] {
   return [...view.instructions, ...[...(view.inner?.values() ?? [])].flat()].flatMap((instruction) => {
-    const signing = raydiumForms.get(instruction.programId);
+    const signing = draftForms.get(instruction.programId);
     const form = signing?.forms.find(
       ({ discriminator, accountCount: [fewest, most] }) =>
         hasPrefix(instruction.data, discriminator) && instruction.accounts.length >= fewest && instruction.accounts.length <= most,
@@ -70,7 +71,7 @@ function recordedIn(where: string, view: TransactionView): readonly Recorded[] {
 }
 
 function allRecorded(): readonly Recorded[] {
-  const folders = ['raydium-cpmm', 'raydium-clmm', 'raydium-amm-v4', 'meteora-damm-v2'];
+  const folders = ['raydium-cpmm', 'raydium-clmm', 'raydium-amm-v4', 'meteora-damm-v2', 'meteora-dbc', 'meteora-dlmm'];
   const single = folders.flatMap((folder) =>
     readdirSync(join(fixturesFolder, 'venues', folder)).map((name): [string, unknown] => {
       return [name, (fixtureJson(`venues/${folder}/${name}`) as { readonly result?: unknown }).result];
@@ -146,7 +147,7 @@ interface Good {
 /** Each form of each venue, and of the drafts, in each direction that it has. */
 const everyForm: readonly Good[] = [
   ...venues.map(({ programId, signing }) => [programId, signing] as const),
-  ...raydiumForms.entries(),
+  ...draftForms.entries(),
 ].flatMap(([programId, signing]) =>
   (signing?.forms ?? []).flatMap((form) => {
     const sides = form.money === null ? (['buy', 'sell'] as const) : [form.money === 'input' ? ('buy' as const) : ('sell' as const)];
@@ -163,20 +164,27 @@ const everyForm: readonly Good[] = [
 
 const [most, least] = [7_000n, 5n];
 
+function mintsOf(mints: MintPositions): readonly number[] {
+  if (mints === null) return [];
+  return 'either' in mints ? mints.either : [mints.input, mints.output];
+}
+
 /** A trade by the form: `most` is paid at most, and `least` is received at least. */
 function goodTrade({ programId, form, side }: Good): { readonly instruction: NamedInstruction; readonly context: TradeContext } {
-  const { discriminator, accountCount, dataBytes, user, input, output, pool, limits } = form;
+  const { discriminator, accountCount, dataBytes, user, input, output, mints, pool, limits } = form;
   const accounts = Array.from({ length: accountCount[0] }, (_, index) => stranger(index));
   const [base, quote] = side === 'buy' ? [output, input] : [input, output];
-  const place = ({ account, mint, program }: CoinPositions, of: string, owner: string): void => {
+  const place = ({ account, program }: CoinPositions, of: string, owner: string): void => {
     accounts[account] = associatedTokenAddress(wallet, of, owner);
-    if (mint !== null) accounts[mint] = of;
     if (program !== null) accounts[program] = owner;
   };
   accounts[user] = wallet;
   // If both coins share the account of the program, it is that of SOL.
   place(base, coin, base.program !== null && base.program === quote.program ? tokenProgram : token2022Program);
   place(quote, wrappedSolMint, tokenProgram);
+  const inOrder = side === 'buy' ? [wrappedSolMint, coin] : [coin, wrappedSolMint];
+  // The pool's order does not depend on the direction.
+  for (const [index, at] of mintsOf(mints).entries()) accounts[at] = 'either' in mints! ? [coin, wrappedSolMint][index]! : inOrder[index]!;
   if ('addressOf' in pool) accounts[pool.at] = pool.addressOf({ base: coin, quote: wrappedSolMint }, accounts);
   const data = Buffer.alloc(dataBytes[0]);
   data.set(discriminator);
@@ -195,7 +203,8 @@ describe.each(everyForm)('a trade of $name', (good) => {
     readTrade({ ...instruction, ...changes }, { ...context, ...more }, signing);
   const changed = (at: number, address: string): Partial<NamedInstruction> => ({ accounts: accounts.with(at, address) });
   const withByte = (at: number, byte: number): Partial<NamedInstruction> => ({ data: Uint8Array.from(data).with(at, byte) });
-  const isNamed = form.input.mint !== null && form.output.mint !== null;
+  const mints = mintsOf(form.mints);
+  const isOrdered = form.mints !== null && 'input' in form.mints;
   const exchanged = (one: number, other: number): Partial<NamedInstruction> => ({
     accounts: accounts.with(one, accounts[other]!).with(other, accounts[one]!),
   });
@@ -207,10 +216,10 @@ describe.each(everyForm)('a trade of $name', (good) => {
 
   it('is refused with an account of somebody else at any position that matters', () => {
     expect(ruleOf(read(changed(form.user, thief)))).toBe('trade');
-    for (const { account, mint, program } of [form.input, form.output]) {
+    for (const mint of mints) expect(ruleOf(read(changed(mint, thief)))).not.toBe('read');
+    for (const { account, program } of [form.input, form.output]) {
       for (const foreign of [thief, associatedTokenAddress(thief, coin, token2022Program), accounts[form.user]!])
         expect(ruleOf(read(changed(account, foreign)))).toBe('token_account');
-      if (mint !== null) expect(ruleOf(read(changed(mint, thief)))).not.toBe('read');
       if (program !== null) expect(ruleOf(read(changed(program, thief)))).not.toBe('read');
     }
     // Each account one position further.
@@ -218,9 +227,9 @@ describe.each(everyForm)('a trade of $name', (good) => {
   });
 
   it('is refused with the accounts or the coins in the order of the other direction', () => {
-    if (isNamed) {
+    if (isOrdered) {
       expect(ruleOf(read(exchanged(form.input.account, form.output.account)))).toBe('token_account');
-      expect(ruleOf(read(exchanged(form.input.mint!, form.output.mint!)))).not.toBe('read');
+      expect(ruleOf(read(exchanged(mints[0]!, mints[1]!)))).not.toBe('read');
     } else {
       // Nothing but the accounts shows the direction, so this is the trade in the other one.
       expect(read(exchanged(form.input.account, form.output.account))).toMatchObject({ side: side === 'buy' ? 'sell' : 'buy' });
@@ -237,7 +246,7 @@ describe.each(everyForm)('a trade of $name', (good) => {
     for (const poolAccount of [null, new Uint8Array(0), new Uint8Array(v4PoolLength - 1)])
       expect(ruleOf(read({}, { poolAccount }))).toBe('trade');
     const foreign = accountOf(programId, [stranger(93), wrappedSolMint]);
-    expect(ruleOf(read({}, { poolAccount: foreign }))).toBe(isNamed ? 'trade' : 'token_account');
+    expect(ruleOf(read({}, { poolAccount: foreign }))).toBe(form.mints === null ? 'token_account' : 'trade');
   });
 
   it('is refused without a limit, and with a field that must be zero', () => {
@@ -267,7 +276,8 @@ describe.each(everyForm)('a trade of $name', (good) => {
       const moved = accounts.with(position.account, associatedTokenAddress(wallet, mint, program));
       const coins = [coin, wrappedSolMint] as const;
       const kept = position === base ? coins[1] : coins[0];
-      const all = position.mint === null ? moved : moved.with(position.mint, mint);
+      const replaced = mints.find((one) => accounts[one] === (position === base ? coin : wrappedSolMint));
+      const all = replaced === undefined ? moved : moved.with(replaced, mint);
       const poolAccount = 'coinsIn' in form.pool ? accountOf(programId, [mint, kept]) : null;
       expect([at, ruleOf(read({ accounts: all }, { poolAccount }))]).toEqual([at, 'trade']);
     }

@@ -27,6 +27,7 @@ export interface TradeForm {
   /** What the user gives, and what the user receives. */
   readonly input: CoinPositions;
   readonly output: CoinPositions;
+  readonly mints: MintPositions;
   readonly pool: PoolPosition;
   readonly limits: LimitOffsets;
   /** Bytes of the data that must be zero, such as a fee for others. The end is not included. */
@@ -36,11 +37,15 @@ export interface TradeForm {
 export interface CoinPositions {
   /** The user's token account. The signer requires that it is the associated account of `user`, or one of wrapped SOL that the message opens. */
   readonly account: number;
-  /** Null if the instruction does not name the mint. Then the pool's account does (`coinsIn`). */
-  readonly mint: number | null;
   /** The token program of this coin. Null if no account of the instruction is for it alone. Then the user's token account shows the program. */
   readonly program: number | null;
 }
+
+/**
+ * The mints of the input and the output. `either`: both mints of the pool, and the user's accounts show which is the input. Null if the instruction names none. Then
+ * the pool's account does (`coinsIn`), and the user's accounts show which is the input.
+ */
+export type MintPositions = { readonly input: number; readonly output: number } | { readonly either: readonly [number, number] } | null;
 
 /** The pool, with the proof that it trades the coins: either its address follows from them, or its account names them. */
 export type PoolPosition = { readonly at: number } & (

@@ -6,14 +6,15 @@ const { buy, buyExactQuoteIn, sell, extendAccount } = instructionDiscriminators;
 const poolOf = keepDerived(canonicalPoolAddress);
 
 /** Source: IDL of pump_amm 1.20.0. */
-const coin: CoinPositions = { mint: 3, program: 11, account: 5 };
-const money: CoinPositions = { mint: 4, program: 12, account: 6 };
+const coin: CoinPositions = { program: 11, account: 5 };
+const money: CoinPositions = { program: 12, account: 6 };
 const common = { user: 1, pool: { at: 0, addressOf: ({ base, quote }) => poolOf(base, quote) }, zeros: [] } satisfies Partial<TradeForm>;
 const buying = {
   ...common,
   money: 'input',
   input: money,
   output: coin,
+  mints: { input: 4, output: 3 },
   accountCount: [23, 27],
   dataBytes: [24, 25],
 } satisfies Partial<TradeForm>;
@@ -22,6 +23,7 @@ const selling = {
   money: 'output',
   input: coin,
   output: money,
+  mints: { input: 3, output: 4 },
   accountCount: [21, 26],
   dataBytes: [24, 24],
 } satisfies Partial<TradeForm>;

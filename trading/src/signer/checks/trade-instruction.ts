@@ -5,7 +5,7 @@ import { readTemporarySol } from '@sluice/shared/solana/transaction/temporary-so
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import type { CoinPositions, TradeForm, TradedCoins, VenueSigning } from '@sluice/venues/signing.ts';
+import type { CoinPositions, PoolPosition, TradeForm, TradedCoins, VenueSigning } from '@sluice/venues/signing.ts';
 import { refused, type Refusal } from './verdict.ts';
 
 /** An instruction with its accounts by address. */
@@ -169,26 +169,31 @@ function limitsOf({ dataBytes, limits, zeros }: TradeForm, data: Uint8Array): { 
   return { maxIn: exactIn === 1 ? first : second };
 }
 
-/** The coins that the user gives and receives. If the instruction does not name them, the pool's account does, and the user's accounts show the direction. */
+/** The coins that the user gives and receives. If the instruction does not show which is which, the user's accounts do. */
 function coinsOf(
-  { input, output, pool }: TradeForm,
+  { input, mints, pool }: TradeForm,
   accounts: readonly string[],
   context: TradeContext,
 ): { readonly input: string; readonly output: string } | Refusal {
-  if (input.mint !== null && output.mint !== null) return { input: accounts[input.mint]!, output: accounts[output.mint]! };
-  const coins = 'coinsIn' in pool && context.poolAccount !== null ? pool.coinsIn(context.poolAccount) : null;
-  if (coins === null) return refused('trade', 'The coins of the trade are not known.');
-  const [one, other] = coins;
+  if (mints !== null && 'input' in mints) return { input: accounts[mints.input]!, output: accounts[mints.output]! };
+  const coins = mints === null ? accountCoins(pool, context) : mints.either.map((at) => accounts[at]!);
+  const [one, other] = coins ?? [];
+  if (one === undefined || other === undefined) return refused('trade', 'The coins of the trade are not known.');
   return programOf(input, one, accounts, context) === null ? { input: other, output: one } : { input: one, output: other };
+}
+
+/** The coins that the pool's account names; null if the account is not known, or is not needed. */
+function accountCoins(pool: PoolPosition, { poolAccount }: TradeContext): readonly [string, string] | null {
+  return poolAccount === null || !('coinsIn' in pool) ? null : pool.coinsIn(poolAccount);
 }
 
 function isTokenProgram({ program }: CoinPositions, accounts: readonly string[]): boolean {
   return program === null || tokenPrograms.has(accounts[program]!);
 }
 
-function isPoolOf({ pool }: TradeForm, coins: TradedCoins, accounts: readonly string[], { poolAccount }: TradeContext): boolean {
+function isPoolOf({ pool }: TradeForm, coins: TradedCoins, accounts: readonly string[], context: TradeContext): boolean {
   if ('addressOf' in pool) return accounts[pool.at] === pool.addressOf(coins, accounts);
-  const named = poolAccount === null ? null : pool.coinsIn(poolAccount);
+  const named = accountCoins(pool, context);
   return named !== null && named.includes(coins.base) && named.includes(coins.quote);
 }
 

@@ -1,4 +1,5 @@
 import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { hasPrefix } from '@sluice/shared/solana/bytes.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/pda.ts';
 import { decodePool } from '@sluice/venues/raydium-clmm/pool.ts';
 import { programId as clmmProgram, swapInstructions as clmmSwaps } from '@sluice/venues/raydium-clmm/program.ts';
@@ -29,8 +30,9 @@ const cpmm: readonly TradeForm[] = cpmmSwaps.map((discriminator, index) => ({
   discriminator,
   accountCount: [13, 13],
   dataBytes: [24, 24],
-  input: { account: 4, mint: 10, program: 8 },
-  output: { account: 5, mint: 11, program: 9 },
+  input: { account: 4, program: 8 },
+  output: { account: 5, program: 9 },
+  mints: { input: 10, output: 11 },
   pool: index === 0 ? derivedPool(cpmmProgram, 3, 2) : { at: 3, coinsIn: cpmmCoins },
   limits,
 }));
@@ -41,8 +43,9 @@ const clmm: readonly TradeForm[] = clmmSwaps.map((discriminator, version) => ({
   discriminator,
   accountCount: version === 0 ? [10, 20] : [14, 24],
   dataBytes: [41, 41],
-  input: { account: 3, mint: version === 0 ? null : 11, program: version === 0 ? 8 : null },
-  output: { account: 4, mint: version === 0 ? null : 12, program: version === 0 ? 8 : null },
+  input: { account: 3, program: version === 0 ? 8 : null },
+  output: { account: 4, program: version === 0 ? 8 : null },
+  mints: version === 0 ? null : { input: 11, output: 12 },
   pool: version === 0 ? { at: 2, coinsIn: clmmCoins } : derivedPool(clmmProgram, 2, 1),
   limits: { ...limits, exactInAt: 40 },
   // The price at which the swap stops.
@@ -80,15 +83,66 @@ const v4 = [
     accountCount: [count, count],
     dataBytes: [17, 17],
     user: count - 1,
-    input: { account: count - 3, mint: null, program: 0 },
-    output: { account: count - 2, mint: null, program: 0 },
+    input: { account: count - 3, program: 0 },
+    output: { account: count - 2, program: 0 },
+    mints: null,
     pool: { at: 1, coinsIn: v4Coins },
     limits: { maxInAt: 1, minOutAt: 9, exactInAt: null },
   })),
 );
 
-export const raydiumForms: ReadonlyMap<string, VenueSigning> = new Map([
+/** Both coins in the order of the pool, each with its program; the tail of a swap on several bins is left out. */
+const dbc: TradeForm = {
+  ...bothWays,
+  user: 9,
+  discriminator: Uint8Array.from(Buffer.from('f8c69e91e17587c8', 'hex')),
+  accountCount: [15, 16],
+  dataBytes: [24, 24],
+  input: { account: 3, program: null },
+  output: { account: 4, program: null },
+  mints: { either: [7, 8] },
+  pool: {
+    at: 2,
+    addressOf: ({ base, quote }, accounts) => {
+      const coins = [base, quote].map(addressBytes).toSorted((one, other) => Buffer.compare(other, one));
+      return findProgramAddress([Buffer.from('pool'), addressBytes(accounts[1]!), ...coins], dbcProgram).address;
+    },
+  },
+  limits,
+};
+
+const dlmm: readonly TradeForm[] = ['f8c69e91e17587c8', '414b3f4ceb5b5b88'].map((discriminator) => ({
+  ...bothWays,
+  user: 10,
+  discriminator: Uint8Array.from(Buffer.from(discriminator, 'hex')),
+  accountCount: [15, 22],
+  dataBytes: discriminator.startsWith('f8') ? [24, 24] : [28, 64],
+  input: { account: 4, program: null },
+  output: { account: 5, program: null },
+  mints: { either: [6, 7] },
+  // The address also depends on the width of the bins, which no account shows.
+  pool: { at: 0, coinsIn: dlmmCoins },
+  limits,
+}));
+
+export const dlmmPool = {
+  length: 904,
+  discriminator: Uint8Array.from(Buffer.from('210b3162b565b10d', 'hex')),
+  mintsAt: [88, 120],
+} as const;
+
+function dlmmCoins(data: Uint8Array): readonly [string, string] | null {
+  const isPair = data.length >= dlmmPool.length && hasPrefix(data, dlmmPool.discriminator);
+  return isPair ? [encodeBase58(data, dlmmPool.mintsAt[0], 32), encodeBase58(data, dlmmPool.mintsAt[1], 32)] : null;
+}
+
+const dbcProgram = 'dbcij3LWUppWqq96dh6gJWwBifmcGfLSB5D4DuSMaqN';
+export const dlmmProgram = 'LBUZKhRxPF3XUpBCjp4YzTKgLccjZhTSDM9YuVaPwxo';
+
+export const draftForms: ReadonlyMap<string, VenueSigning> = new Map([
   [cpmmProgram, { forms: cpmm, ...noCost }],
   [clmmProgram, { forms: clmm, ...noCost }],
   [v4Program, { forms: v4, ...noCost }],
+  [dbcProgram, { forms: [dbc], ...noCost }],
+  [dlmmProgram, { forms: dlmm, ...noCost }],
 ]);
