@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { readToSigner } from '@sluice/trading/signer/protocol.ts';
-import { readTrade, type NamedInstruction, type Trade, type TradeContext } from '@sluice/trading/signer/trade-instruction.ts';
-import type { Refusal, Rule } from '@sluice/trading/signer/verdict.ts';
+import { readToSigner } from '@sluice/trading/signer/wire/protocol.ts';
+import { readTrade, type NamedInstruction, type Trade, type TradeContext } from '@sluice/trading/signer/checks/trade-instruction.ts';
+import type { Refusal, Rule } from '@sluice/trading/signer/checks/verdict.ts';
 import { quoteCoins } from '@sluice/shared/money.ts';
 import { hasPrefix } from '@sluice/shared/solana/bytes.ts';
 import { addressBytes, associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
