@@ -315,9 +315,8 @@ describe('pools', () => {
     ['of the pool itself', null],
     ['of a config that the pool names', addressOf('a config')],
   ])('show the numbers %s that a price needs, read once', async (_where, config) => {
-    const pool = known.get(poolAddress)!;
     const shown = accountJson(ammProgram, Uint8Array.of(...poolAccountBytes(coin, addressBytes(wrappedSolMint)), 3));
-    const accounts = new Map([...known, [poolAddress, config === null ? shown : pool]]);
+    const accounts = new Map([...known, [poolAddress, config === null ? shown : known.get(poolAddress)!]]);
     if (config !== null) accounts.set(config, accountJson(ammProgram, Uint8Array.of(3)));
     const harness = createHarness({ accounts, venues: [stepped(config)] });
     take(harness, amm(ammBuy(), ammBuy()));

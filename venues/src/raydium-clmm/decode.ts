@@ -14,7 +14,7 @@ import type {
   VenueEvent,
   VenueTrade,
 } from '../venue.ts';
-import { withParts, type ClmmRates } from './config.ts';
+import { feesInParts, type TierRates } from '../kit/fee-tier.ts';
 import { swapEventLength, swapEventTail } from './layout.ts';
 import { decodePool } from './pool.ts';
 import {
@@ -111,7 +111,7 @@ function decodeSwap(context: DecodeContext, emit: Emit): DecodeOutcome {
     supply: null,
     timestamp: null,
   };
-  const complete = (rates: AccountConstants): VenueTrade => withParts(trade, rates as ClmmRates);
+  const complete = (rates: AccountConstants): VenueTrade => ({ ...trade, fees: feesInParts(trade.fees, rates as TierRates) });
   emit(given.tradeFee + gotten.tradeFee > 0n ? { ...trade, needs: { account, complete } } : trade);
   return decoded;
 }

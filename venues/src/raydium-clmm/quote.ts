@@ -1,4 +1,5 @@
 import { stateOfSqrtPrice } from '../kit/concentrated.ts';
+import { rateDenominator, tierFees, type TierRates } from '../kit/fee-tier.ts';
 import { noOrders, quotePool, type PoolSwap, type QuotedState } from '../kit/pool-quote.ts';
 import { swapThrough, type PriceTick } from '../kit/swap-through.ts';
 import { malformed } from '../outcome.ts';
@@ -13,8 +14,7 @@ import {
   type QuoteFault,
   type VenueQuoting,
 } from '../quoting.ts';
-import type { Fee } from '../venue.ts';
-import { decodeConfig, rateDenominator, type ClmmRates } from './config.ts';
+import { decodeConfig } from './config.ts';
 import { decodePool, type ClmmPool } from './pool.ts';
 import { swapDisabled } from './layout.ts';
 import { programId } from './program.ts';
@@ -23,7 +23,7 @@ import { maxSqrtPrice, maxTick, minSqrtPrice, minTick, sqrtPriceOfTick } from '.
 
 interface ClmmState {
   readonly pool: ClmmPool;
-  readonly rates: ClmmRates;
+  readonly rates: TierRates;
   readonly tokenIs0: boolean;
   /** What a swap meets if the price falls, and if it rises; each in the order of the swap. */
   readonly falling: readonly PriceTick[];
@@ -47,12 +47,7 @@ function swapOn(
   const [protocol, fund] = [parts[0]!, parts[1]!];
   const [coinIn, coinOut] = isBuy ? (['quote', 'base'] as const) : (['base', 'quote'] as const);
   const coin = feeOnInput ? coinIn : coinOut;
-  const bps = (rate: bigint): number => Math.round(Number(rates.trade * rate) / (100 * Number(rateDenominator)));
-  const fees: readonly Fee[] = [
-    { kind: 'lp', amount: fee - protocol - fund, bps: bps(rateDenominator - rates.protocol - rates.fund), coin },
-    { kind: 'protocol', amount: protocol, bps: bps(rates.protocol), coin },
-    { kind: 'fund', amount: fund, bps: bps(rates.fund), coin },
-  ];
+  const fees = tierFees({ lp: fee - protocol - fund, protocol, fund }, rates, coin);
   return { amountIn, amountOut, through: feeOnInput ? amountIn - fee : amountIn, left: feeOnInput ? amountOut : amountOut + fee, fees };
 }
 

@@ -1,5 +1,6 @@
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { sameReserves } from '../kit/constant-product.ts';
+import { tierFees } from '../kit/fee-tier.ts';
 import { noOrders, quotePool, type PoolSwap, type QuotedState } from '../kit/pool-quote.ts';
 import { malformed } from '../outcome.ts';
 import {
@@ -14,8 +15,7 @@ import {
   type QuoteFault,
   type VenueQuoting,
 } from '../quoting.ts';
-import type { Fee } from '../venue.ts';
-import { bpsOf, decodeConfig, type CpmmRates } from './config.ts';
+import { decodeConfig, type CpmmRates } from './config.ts';
 import { decodePool, type CpmmPool } from './decode.ts';
 import { swapDisabled } from './layout.ts';
 import { authority, programId } from './program.ts';
@@ -46,14 +46,12 @@ function swapOn(
   const swapped = exactIn ? swapExactIn(state, amount) : swapExactOut(state, amount);
   if (swapped === null || reserveIn + swapped.amountIn > maxU64) return 'too_large';
   const [coinIn, coinOut] = isBuy ? (['quote', 'base'] as const) : (['base', 'quote'] as const);
-  const bps = bpsOf(rates);
-  const fees = (['lp', 'protocol', 'fund', 'creator'] as const).map((kind): Fee => ({
-    kind,
-    amount: swapped.fees[kind],
-    bps: bps[kind],
-    coin: kind === 'creator' && !creatorFeeOnInput ? coinOut : coinIn,
-  }));
-  return { ...swapped, fees };
+  const creator = {
+    amount: swapped.fees.creator,
+    bps: Math.round(Number(rates.creator) / 100),
+    coin: creatorFeeOnInput ? coinIn : coinOut,
+  };
+  return { ...swapped, fees: [...tierFees(swapped.fees, rates, coinIn), { kind: 'creator', ...creator }] };
 }
 
 /** What is in a vault; null if the account is not the vault of this pool's coin. */

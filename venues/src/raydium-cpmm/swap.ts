@@ -1,5 +1,6 @@
 import { amountOut } from '../kit/constant-product.ts';
-import { rateDenominator, splitTradeFee, type CpmmRates } from './config.ts';
+import { rateDenominator, splitTradeFee, type TierParts } from '../kit/fee-tier.ts';
+import type { CpmmRates } from './config.ts';
 
 /** Everything on which a swap depends. Reserves are without the fees that wait in the vaults. */
 export interface SwapState {
@@ -10,13 +11,6 @@ export interface SwapState {
   readonly creatorFeeOnInput: boolean;
 }
 
-interface SwapFees {
-  readonly lp: bigint;
-  readonly protocol: bigint;
-  readonly fund: bigint;
-  readonly creator: bigint;
-}
-
 export interface Swap {
   /** What reaches the vault and what leaves it, fees included. */
   readonly amountIn: bigint;
@@ -25,7 +19,7 @@ export interface Swap {
   readonly through: bigint;
   readonly left: bigint;
   /** The trade fee's parts are in the coin that comes in. */
-  readonly fees: SwapFees;
+  readonly fees: TierParts & { readonly creator: bigint };
 }
 
 function dividedUp(numerator: bigint, denominator: bigint): bigint {
