@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
  * `pnpm record:answers`: records the answers and messages that the documentation shows, from a gateway on simnet. Mint, wallet and order are
  * replaced by those of the requests in the documentation, and lists are cut.
  */
-const file = new URL('@sluice/site/docs/recorded-answers.json', import.meta.url);
+const file = new URL('../../site/src/docs/recorded-answers.json', import.meta.url);
 /** A coin seldom completes its curve, and a fork must hit one of its trades. */
 const withinMs = 600_000;
 const speed = 10;

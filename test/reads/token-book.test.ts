@@ -110,7 +110,7 @@ describe('a warm token', () => {
   it('has the newest confirmed price besides the newest one, also after it was read again', async () => {
     const confirmed = async () => (await harness.info(mint)).confirmedPrice;
     expect(await confirmed()).toBeNull();
-    for (const later of [1, 2, 3]) harness.append(price({ slot: chain.slot + later, priceQuote: later * 1e-8 }));
+    for (const later of [1, 2, 3]) harness.append(price({ slot: chain.slot + later, priceQuote: Number(`${later}e-8`) }));
     expect(await confirmed()).toBeNull();
     harness.slots.take({ alive: [chain.slot + 1], dead: [] });
     expect(await confirmed()).toEqual({ priceQuote: 1e-8, priceSol: 1e-8, priceUsd: 1e-8 * 150, slot: chain.slot + 1 });
