@@ -5,6 +5,7 @@ import { pause } from '@sluice/shared/abort/pause.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import type { SourceName } from '@sluice/shared/config/settings/source-settings.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
 import type { MarketStore } from '@sluice/shared/market/market.ts';
 import { solPricePool } from '@sluice/venues/registry.ts';
@@ -30,8 +31,12 @@ import type { PublishableEvent } from './publisher/outgoing.ts';
 import { Publisher } from './publisher/publisher.ts';
 import { Report, type Loss } from './report.ts';
 import { SightingRouter } from './sighting-router.ts';
+import { BlockFeed } from './sources/block-subscribe/block-feed.ts';
 import { BlocksSource } from './sources/blocks/blocks-source.ts';
+import type { PubSubFeed } from './sources/pubsub/feed.ts';
+import { LogsFeed } from './sources/pubsub/logs-feed.ts';
 import { PubSubSource } from './sources/pubsub/pubsub-source.ts';
+import { TransactionFeed } from './sources/transaction-subscribe/transaction-feed.ts';
 import { Sources } from './sources/sources.ts';
 import type { Source } from './sources/source.ts';
 import { BlockFetcher } from './sources/blocks/block-fetcher.ts';
@@ -240,22 +245,21 @@ function openReading(parts: ReadingParts): RunningParts {
 
 function openSources({ rpc, sources }: Config, venues: readonly Venue[], clock: Clock, log: Logger): Source[] {
   const { httpUrls, wsUrls } = rpc!;
-  return sources.map((name) => (name === 'logs' ? pubSubSource(wsUrls, venues, log) : blocksSource(httpUrls, venues, clock, log)));
-}
-
-function blocksSource(urls: readonly string[], venues: readonly Venue[], clock: Clock, log: Logger): Source {
-  const rpcs = urls.map((url) => createRpc([url], { timeoutMs: blockTimeoutMs }));
-  return new BlocksSource({ rpcs, programs: venues.map(({ programId }) => programId), clock, log });
-}
-
-function pubSubSource(urls: readonly string[], venues: readonly Venue[], log: Logger): Source {
-  return new PubSubSource({
-    urls,
-    programs: venues,
-    accounts: [solPricePool.address],
-    logTextPrefixes: venues.flatMap(({ records: { textPrefix } }) => (textPrefix === null ? [] : [`Program log: ${textPrefix}`])),
-    log,
-  });
+  const programs = venues.map(({ programId }) => programId);
+  // One source reads the accounts too: the one that is first at `processed`.
+  const accountsBy = sources.find((name) => name === 'logs' || name === 'transaction-subscribe');
+  const byPubSub = (feed: PubSubFeed): Source => {
+    const accounts = feed.name === accountsBy ? { programs: venues, accounts: [solPricePool.address] } : { programs: [], accounts: [] };
+    return new PubSubSource({ feed, urls: wsUrls, ...accounts, log });
+  };
+  const textPrefixes = venues.flatMap(({ records: { textPrefix } }) => (textPrefix === null ? [] : [`Program log: ${textPrefix}`]));
+  const open: Readonly<Record<SourceName, () => Source>> = {
+    logs: () => byPubSub(new LogsFeed(programs, textPrefixes)),
+    'transaction-subscribe': () => byPubSub(new TransactionFeed(programs)),
+    'block-subscribe': () => byPubSub(new BlockFeed(programs)),
+    blocks: () => new BlocksSource({ rpcs: httpUrls.map((url) => createRpc([url], { timeoutMs: blockTimeoutMs })), programs, clock, log }),
+  };
+  return sources.map((name) => open[name]());
 }
 
 /** Sets this process's status on the bus; logs the first failure. */

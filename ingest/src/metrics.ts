@@ -23,7 +23,7 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
       'Time since a newer slot was reported; -1 before the first.',
       stats.slotAgeMs === null ? -1 : stats.slotAgeMs / 1e3,
     ),
-    gauge('endpoints', 'RPC endpoints of the settings.', stats.endpoints.length),
+    gauge('endpoints', 'RPC endpoints of the settings.', new Set(stats.endpoints.map(({ index }) => index)).size),
     gauge('endpoints_up', 'RPC endpoints that report the chain.', stats.endpointsUp),
     ...stats.endpoints.flatMap(endpointMetrics),
     ...rpcMetrics(makers, rpc),
@@ -95,6 +95,7 @@ function sourceMetrics({ name, first, leadMs, holes, contradicted }: SourceStats
 }
 
 function endpointMetrics({
+  source,
   index,
   state,
   slotsBehind,
@@ -104,7 +105,7 @@ function endpointMetrics({
   refusedSubscriptions,
   drops,
 }: PubSubHealth): Metric[] {
-  const endpoint = { endpoint: String(index + 1) };
+  const endpoint = { endpoint: String(index + 1), source };
   return [
     gauge('endpoint_up', 'The endpoint is connected and reports the chain.', state === 'down' ? 0 : 1, endpoint),
     gauge('endpoint_slots_behind', 'How many slots it is behind the newest.', Math.max(0, slotsBehind), endpoint),

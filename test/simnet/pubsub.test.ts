@@ -261,3 +261,48 @@ function seededAddress(index: number): string {
   const digits = [index % 58, Math.floor(index / 58) % 58, Math.floor(index / 3_364) % 58].map((digit) => alphabet[digit] ?? '1');
   return `SimuLated1111111111111111111111111111111111`.slice(0, 40) + digits.join('');
 }
+
+const whole = { encoding: 'json', transactionDetails: 'full', showRewards: false, maxSupportedTransactionVersion: 1 };
+
+describe('blockSubscribe', () => {
+  it('reports confirmed blocks with the transactions that mention the program, and no block without any', async () => {
+    await client.call('blockSubscribe', { mentionsAccountOrProgram: programA }, { ...whole, commitment: 'confirmed' });
+    chain.freeze([scriptedRecord('one', programA), scriptedRecord('two', programB)]);
+    chain.freeze([scriptedRecord('three', programB)]);
+    const last = chain.freeze([scriptedRecord('four', programA, [], { err: { InstructionError: [0, { Custom: 6002 }] } })]);
+    await settled();
+    expect(client.notifications).toEqual([]);
+    chain.confirm(last.slot);
+    const notified = await received(2);
+    await settled();
+    const blocks = notified.map(
+      ({ result }) => (result as { value: { slot: number; block: { blockhash: string; transactions: object[] } } }).value,
+    );
+    expect(blocks.map(({ slot, block }) => [slot, block.blockhash, block.transactions.length])).toEqual([
+      [1_001, chain.blocks[0]!.blockhash, 1],
+      [1_003, last.blockhash, 1],
+    ]);
+    expect(notified.every(({ method }) => method === 'blockNotification')).toBe(true);
+    await expect(client.call('blockSubscribe', 'all', { ...whole, commitment: 'processed' })).rejects.toThrow('below `confirmed`');
+  });
+});
+
+describe('transactionSubscribe', () => {
+  it('reports whole transactions of the programs at once, with or without failures', async () => {
+    const filter = { vote: false, failed: false, accountInclude: [programA] };
+    await client.call('transactionSubscribe', filter, { ...whole, encoding: 'base64', commitment: 'processed' });
+    const failed = scriptedRecord('two', programA, [], { err: { InstructionError: [0, { Custom: 6002 }] } });
+    chain.freeze([scriptedRecord('one', programA, [Uint8Array.of(1)]), failed, scriptedRecord('three', programB)]);
+    const [first] = await received(1);
+    await settled();
+    expect(client.notifications).toHaveLength(1);
+    expect(first).toMatchObject({
+      method: 'transactionNotification',
+      result: {
+        slot: 1_001,
+        signature: chain.blocks[0]!.transactions[0]!.signature,
+        transaction: { version: 'legacy', meta: { err: null } },
+      },
+    });
+  });
+});

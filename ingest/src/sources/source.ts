@@ -51,6 +51,8 @@ export interface SourceCounts {
 }
 
 export interface EndpointHealth extends SocketCounts {
+  /** Name of the source that is connected to it. */
+  readonly source: string;
   readonly index: number;
   /** The part of its host name that may be shown (`shownHost`). */
   readonly host: string | null;

@@ -1,10 +1,9 @@
-import type { SubscriptionKind } from '../rpc/pubsub/subscription.ts';
+import { subscriptionKinds, type SubscriptionKind } from '../rpc/pubsub/subscription.ts';
 import { misbehaviours, type SimnetControl } from './control.ts';
 
 /** Longest list of names in one command. */
 const maxNames = 64;
 const day = 86_400_000;
-const kinds: readonly SubscriptionKind[] = ['logs', 'account', 'program', 'signature', 'slot', 'root'];
 
 /** Reads the fields of one command. The first fault is retained. A field that was never read is a fault. */
 class CommandFields {
@@ -75,7 +74,7 @@ function defined<T extends object>(fields: T): Defined<T> {
 const commands: Readonly<Record<string, (fields: CommandFields, control: SimnetControl) => () => unknown>> = {
   drop: (fields, control) => {
     const share = fields.needed('share', 0, 1, false);
-    const named = fields.names('kinds', kinds) as readonly SubscriptionKind[] | undefined;
+    const named = fields.names('kinds', subscriptionKinds) as readonly SubscriptionKind[] | undefined;
     return () => control.drop({ share, ...defined({ kinds: named }) });
   },
   stall: (_fields, control) => () => control.stall(),

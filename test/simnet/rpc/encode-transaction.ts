@@ -7,7 +7,7 @@ import { uiTokenAmount } from './parse-token.ts';
 import { answer, fault, rpcCodes, type RpcResult } from './rpc-fault.ts';
 
 export const transactionEncodings = ['json', 'jsonParsed', 'base64', 'base58'] as const;
-type TransactionEncoding = (typeof transactionEncodings)[number];
+export type TransactionEncoding = (typeof transactionEncodings)[number];
 
 /** Addresses from lookup tables; they follow the static keys in `accountKeys`. */
 function loadedAddresses(

@@ -2,14 +2,12 @@ import { pause } from '@sluice/shared/abort/pause.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { signatureInBlock } from '@sluice/shared/solana/answers/keep-transactions.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import { readWholeSighting } from '../rpc/whole-sighting.ts';
-import { Turns } from '../turns.ts';
 import type { Source, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
 import { isRefusal, isSameBlock, isSkipped, readBlock, readConfirmedBlock, type ConfirmedBlock } from './confirmed-block.ts';
+import { reportTransactions } from './report-transactions.ts';
 
 /** How often the confirmed slot is requested: two slots. */
 const pollEveryMs = 400;
@@ -20,8 +18,6 @@ const maxBehindSlots = 64;
 /** How often a block that is not available yet is requested. */
 const attempts = 3;
 const attemptPauseMs = 200;
-/** Transactions that are reported between two checks of the time. */
-const stepsPerCheck = 4;
 /** After endpoints refused to serve blocks, none is requested for this long. */
 const refusedPauseMs = 60_000;
 /** If no endpoint has answered for this long, the source sees nothing of the chain. */
@@ -181,21 +177,11 @@ export class BlocksSource implements Source {
     }
   }
 
-  /** Reports a block in turns, so that it never blocks the event loop. */
   async #report(slot: number, { transactions, failed, blockTime, ...block }: FullBlock): Promise<void> {
     const sink = this.#sink;
-    const turns = new Turns(stepsPerCheck);
     sink.slot(slot, block.parentSlot);
-    for (const item of transactions) {
-      if (turns.isOver) await turns.pass();
-      const signature = signatureInBlock(item);
-      if (signature === null) continue;
-      const origin = { source: this.name, signature, slot, commitment: 'confirmed', receivedUs: nowUs(), late: false } as const;
-      const sighting = readWholeSighting({ ...(item as object), slot, blockTime }, origin);
-      if (sighting.kind === 'unusable') this.#counts.malformed++;
-      else sink.sighting(sighting);
-    }
-    for (const signature of failed) if (typeof signature === 'string') sink.failed(signature, slot);
+    const origin = { source: this.name, slot, commitment: 'confirmed', receivedUs: nowUs(), late: false } as const;
+    this.#counts.malformed += await reportTransactions({ transactions, failed, blockTime }, origin, sink);
     sink.block(slot, block);
   }
 

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 
-const signatureForm = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
+export const signatureForm = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 /** Nodes announce simulation-like executions under this signature. */
 const placeholderForm = /^1+$/;
 

@@ -2,11 +2,9 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { shownHost } from '@sluice/shared/solana/endpoint-host.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { ChainSlot, laggingSlots } from '@sluice/shared/solana/pubsub/chain-slot.ts';
-import { subscriptionAtTail } from '@sluice/shared/solana/pubsub/frame-shape.ts';
 import { RpcSocket, type ReportedSlot, type SocketHandlers } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { accountSubscription, slotSubscription, type Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
-import type { LogsSighting } from '../sighting.ts';
 import type { Source, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
 import {
   confirmedSubscription,
@@ -16,34 +14,36 @@ import {
   readProgramNotification,
   type WatchedProgram,
 } from './accounts.ts';
-import { digestLines, logsSubscription, readLogsHead, readLogsLines, readLogsNotification } from './logs.ts';
+import type { FeedEndpoint, PubSubFeed } from './feed.ts';
 
 /** Slots that a notification may be ahead of the chain, five minutes: an endpoint counts slots and sends logs in one stream. */
 const maxAheadSlots = 1_500;
 const compareEveryMs = 1_000;
 
 export interface PubSubOptions {
+  /** What is read of transactions. */
+  readonly feed: PubSubFeed;
   readonly urls: readonly string[];
-  /** Programs whose logs and accounts are subscribed to. */
+  /** Programs whose accounts are subscribed to. */
   readonly programs: readonly WatchedProgram[];
   /** Further accounts to subscribe to. */
   readonly accounts: readonly string[];
-  /** Beginnings of the `Program log: ` lines that a venue reads, with that part. Other text is left out of sightings. */
-  readonly logTextPrefixes: readonly string[];
   readonly log: Logger;
 }
 
 /**
- * Logs of transactions by PubSub, from all endpoints at once. The first report of a transaction counts; repeats of other endpoints are
- * dropped before they are parsed.
+ * What a feed reads by PubSub, from all endpoints at once, with slots, confirmations and accounts. The first report of a transaction counts. Each
+ * source has connections of its own, so long frames of one feed delay no other.
  */
 export class PubSubSource implements Source {
-  readonly name = 'logs';
+  readonly name: string;
   readonly #options: PubSubOptions;
   readonly #counts: SourceCounts = { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
   readonly #chain = new ChainSlot();
   #sockets: readonly RpcSocket[] = [];
   #sink!: SourceSink;
+  #feedEndpoints: readonly FeedEndpoint[] = [];
+  #holes = 0;
   #blindPeriods = 0;
   #blindSinceSlot: number | null = null;
   /** When the newest slot was reported; null before the first. */
@@ -53,11 +53,13 @@ export class PubSubSource implements Source {
 
   constructor(options: PubSubOptions) {
     this.#options = options;
+    this.name = options.feed.name;
   }
 
   start(sink: SourceSink, signal: AbortSignal): void {
     const { urls, log } = this.#options;
     this.#sink = sink;
+    this.#feedEndpoints = urls.map((_url, index) => this.#feedEndpoint(index));
     const subscriptions = subscriptionsOf(this.#options);
     this.#sockets = urls.map(
       (url, index) => new RpcSocket({ url, index, subscriptions, handlers: this.#handlersOf(index), nowUs, log, signal }),
@@ -73,9 +75,10 @@ export class PubSubSource implements Source {
       slot,
       slotAgeMs: this.#slotAtMs === null ? null : Math.round(performance.now() - this.#slotAtMs),
       endpointsUp: this.endpointsUp,
-      holes: 0,
+      holes: this.#holes,
       blindPeriods: this.#blindPeriods,
       endpoints: this.#sockets.map((socket) => ({
+        source: this.name,
         index: socket.index,
         host: shownHost(this.#options.urls[socket.index]!),
         state: socket.state,
@@ -98,8 +101,10 @@ export class PubSubSource implements Source {
   }
 
   #handlersOf(endpoint: number): SocketHandlers {
+    const { feed } = this.#options;
     return {
-      takeFrame: (frame: Buffer, receivedUs: number): boolean => this.#takeFrame(endpoint, frame, receivedUs),
+      takeFrame: (frame: Buffer, receivedUs: number): boolean =>
+        feed.takeFrame?.(frame, receivedUs, this.#feedEndpoints[endpoint]!) ?? false,
       onNotification: (method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void =>
         this.#takeNotification(endpoint, method, params, receivedUs, subscription),
       onSlot: ({ slot, parent }: ReportedSlot): void => {
@@ -123,12 +128,28 @@ export class PubSubSource implements Source {
     if (isBlind && slot > 0 && this.#blindSinceSlot === null) {
       this.#blindSinceSlot = slot;
       this.#blindPeriods++;
-      log.error({ slot }, 'no_endpoint_up');
+      log.error({ source: this.name, slot }, 'no_endpoint_up');
     } else if (this.#blindSinceSlot !== null && !isBlind && slot > this.#blindSinceSlot) {
-      log.warn({ fromSlot: this.#blindSinceSlot, toSlot: slot }, 'slots_not_seen');
+      this.#missed(this.#blindSinceSlot, slot);
       this.#blindSinceSlot = null;
-      this.#sink.resumed();
     }
+  }
+
+  #missed(fromSlot: number, toSlot: number): void {
+    this.#holes += toSlot - fromSlot;
+    this.#options.log.warn({ source: this.name, fromSlot, toSlot }, 'slots_not_seen');
+    this.#sink.resumed();
+  }
+
+  #feedEndpoint(index: number): FeedEndpoint {
+    return {
+      sink: this.#sink,
+      counts: this.#counts,
+      isPossible: (slot) => slot <= this.#maxSlot,
+      checkAsked: (subscription) => this.#sockets[index]!.checkAsked(subscription),
+      malformed: () => this.#malformed(index),
+      missed: (slot) => this.#missed(slot - 1, slot),
+    };
   }
 
   #judgeSlots(): void {
@@ -142,30 +163,8 @@ export class PubSubSource implements Source {
     this.#maxSlot = slot > 0 ? slot + maxAheadSlots : newestPossibleSlot;
   }
 
-  /** Reads a logs notification in the form that nodes write; nearly all traffic is of this kind. False for any other frame. */
-  #takeFrame(endpoint: number, frame: Buffer, receivedUs: number): boolean {
-    const head = readLogsHead(frame);
-    if (head === null) return false;
-    this.#sockets[endpoint]!.checkAsked(subscriptionAtTail(frame));
-    if (head.failed) {
-      this.#counts.failed++;
-      this.#sink.failed(head.signature, head.slot);
-      return true;
-    }
-    const { signature, slot } = head;
-    if (slot > this.#maxSlot) {
-      this.#malformed(endpoint);
-      return true;
-    }
-    if (this.#sink.isRepeat(this.name, signature, slot, digestLines(frame, head))) return true;
-    const logs = readLogsLines(frame, head, this.#options.logTextPrefixes);
-    if (logs === null) return false;
-    this.#sink.sighting(this.#sightingOf(signature, slot, logs, receivedUs));
-    return true;
-  }
-
   #takeNotification(endpoint: number, method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void {
-    if (method === 'logsNotification') this.#takeLogs(endpoint, params, receivedUs);
+    if (method === this.#options.feed.method) this.#options.feed.takeNotification(params, receivedUs, this.#feedEndpoints[endpoint]!);
     else if (method === 'programNotification') this.#takeAccount(endpoint, readProgramNotification(params, receivedUs));
     else if (method === 'accountNotification' && subscription?.name === confirmedSubscription.name) this.#takeConfirmed(endpoint, params);
     else if (method === 'accountNotification' && subscription?.method === 'accountSubscribe') {
@@ -196,24 +195,11 @@ export class PubSubSource implements Source {
     this.#counts.malformed++;
     this.#sockets[endpoint]!.fault('content');
   }
-
-  #takeLogs(endpoint: number, params: unknown, receivedUs: number): void {
-    const outcome = readLogsNotification(params);
-    if (outcome === 'malformed' || (typeof outcome !== 'string' && outcome.slot > this.#maxSlot)) this.#malformed(endpoint);
-    else if (typeof outcome === 'string') this.#counts[outcome]++;
-    else if (!this.#sink.isRepeat(this.name, outcome.signature, outcome.slot, null)) {
-      this.#sink.sighting(this.#sightingOf(outcome.signature, outcome.slot, outcome.logs, receivedUs));
-    }
-  }
-
-  #sightingOf(signature: string, slot: number, logs: readonly string[], receivedUs: number): LogsSighting {
-    return { kind: 'logs', source: this.name, signature, slot, commitment: 'processed', receivedUs, logs };
-  }
 }
 
-function subscriptionsOf({ programs, accounts }: PubSubOptions): Subscription[] {
+function subscriptionsOf({ feed, programs, accounts }: PubSubOptions): Subscription[] {
   return [
-    ...programs.map(({ programId }) => logsSubscription(programId)),
+    ...feed.subscriptions,
     ...programs.flatMap((program) => programSubscriptions(program)),
     ...accounts.map((address) => accountSubscription(address)),
     slotSubscription(false),

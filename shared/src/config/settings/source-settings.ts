@@ -1,7 +1,7 @@
 import { inQuotes, listOf, type Fault, type Get } from '../fault.ts';
 
-/** How ingest reads the chain: log lines by PubSub, or whole confirmed blocks. */
-export const sourceNames = ['logs', 'blocks'] as const;
+/** How ingest reads the chain. */
+export const sourceNames = ['logs', 'blocks', 'block-subscribe', 'transaction-subscribe'] as const;
 export type SourceName = (typeof sourceNames)[number];
 
 /** The sources that SOURCES names; logs if it is not set. */

@@ -6,10 +6,10 @@ const maxAddressLength = 44;
 /**
  * Removes transactions from a block, because a block has thousands and a caller needs a few. `keep` has signatures, whose transactions stay, and
  * addresses, whose successful transactions stay. With addresses, the field `signatures` then lists all transactions of the block, and `failed` those that
- * failed. Changes the answer to `getBlock` itself; does nothing to any other answer.
+ * failed. Changes the answer to `getBlock` or the notification of a block itself; does nothing to any other message.
  */
 export function keepTransactions(answer: unknown, keep: ReadonlySet<string>): void {
-  const block = isRecord(answer) ? answer['result'] : null;
+  const block = blockIn(answer);
   if (!isRecord(block) || !Array.isArray(block['transactions'])) return;
   const transactions = block['transactions'] as unknown[];
   if ([...keep].some((one) => one.length <= maxAddressLength)) {
@@ -17,6 +17,15 @@ export function keepTransactions(answer: unknown, keep: ReadonlySet<string>): vo
     block['failed'] = transactions.filter(hasFailed).map(signatureInBlock);
   }
   block['transactions'] = transactions.filter((item) => keep.has(signatureInBlock(item) ?? '') || (!hasFailed(item) && names(item, keep)));
+}
+
+/** What an answer contains, or the block of a notification of `blockSubscribe`. */
+export function blockIn(message: unknown): unknown {
+  if (!isRecord(message)) return null;
+  const { result, params } = message;
+  if (result !== undefined || !isRecord(params) || !isRecord(params['result'])) return result;
+  const { value } = params['result'];
+  return isRecord(value) ? value['block'] : null;
 }
 
 /** The signature of one element of a block's transactions; null if it has an unknown form. */

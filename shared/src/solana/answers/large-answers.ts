@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { beginThread } from '../../thread/restarting-thread.ts';
 import { programUrl } from '../../thread/programs.ts';
-import { keepTransactions } from './keep-transactions.ts';
+import { blockIn, keepTransactions } from './keep-transactions.ts';
 import { isTooDeep } from './nesting.ts';
 
 /** A longer answer is parsed in another thread. Here it would delay all other work by milliseconds. */
@@ -47,7 +47,7 @@ let waitingBytes = 0;
 const waiting = new Map<number, Waiting>();
 
 /**
- * Parses a JSON-RPC answer; a long one in another thread. The caller must not use `json` afterwards. With `keep`, a block is returned with
+ * Parses a JSON-RPC answer, or the notification of a block; a long one in another thread. The caller must not use `json` afterwards. With `keep`, a block is returned with
  * only the transactions of these signatures and addresses. Never rejects.
  */
 export function parseAnswer(json: Buffer, keep: ReadonlySet<string> | null = null): Parsed | Promise<Parsed> {
@@ -123,9 +123,10 @@ function lose(worker: Worker): void {
 
 function withItems(answer: unknown, items: readonly unknown[]): unknown {
   if (items.length === 0) return answer;
-  const holder = answer as { result: Record<string, unknown> };
-  const name = longLists.find((one) => Array.isArray(holder.result[one]));
-  if (Array.isArray(holder.result)) holder.result = items as never;
-  else if (name !== undefined) holder.result[name] = items;
+  const holder = answer as { result?: unknown };
+  const inner = blockIn(answer) as Record<string, unknown>;
+  const name = longLists.find((one) => Array.isArray(inner[one]));
+  if (Array.isArray(holder.result)) holder.result = items;
+  else if (name !== undefined) inner[name] = items;
   return answer;
 }

@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
+import { isRecord } from '../json-forms.ts';
 import { isTooDeep } from './nesting.ts';
-import { keepTransactions } from './keep-transactions.ts';
+import { blockIn, keepTransactions } from './keep-transactions.ts';
 import { longLists, maxItemsAtOnce, maxTransactionsAtOnce, type FromParser, type ToParser } from './large-answers.ts';
 
 interface LongList {
@@ -13,15 +14,14 @@ const noList: LongList = { items: [], atOnce: maxItemsAtOnce };
 
 /** Removes the list that makes an answer long, so that it can be sent in parts: the result itself, or one of its `longLists`. */
 function removeList(answer: unknown): LongList {
-  if (typeof answer !== 'object' || answer === null) return noList;
-  const holder = answer as Record<string, unknown>;
-  const { result } = holder;
+  if (!isRecord(answer)) return noList;
+  const { result } = answer;
   if (Array.isArray(result)) {
-    holder['result'] = [];
+    answer['result'] = [];
     return { items: result, atOnce: maxItemsAtOnce };
   }
-  if (typeof result !== 'object' || result === null) return noList;
-  const inner = result as Record<string, unknown>;
+  const inner = blockIn(answer);
+  if (!isRecord(inner)) return noList;
   for (const name of longLists) {
     const items = inner[name];
     if (!Array.isArray(items)) continue;

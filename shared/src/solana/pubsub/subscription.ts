@@ -30,6 +30,9 @@ const maxNotificationBytes: ReadonlyMap<string, number> = new Map([
   ['logsNotification', 256 * kibibyte],
   ['programNotification', 64 * kibibyte],
   ['accountNotification', 256 * kibibyte],
+  // As the answers to `getTransaction` and `getBlock`.
+  ['transactionNotification', 2 * 1024 * kibibyte],
+  ['blockNotification', 24 * 1024 * kibibyte],
 ]);
 /** Longest answer to a request, and longest frame of an unknown kind. */
 const maxOtherBytes = 16 * kibibyte;

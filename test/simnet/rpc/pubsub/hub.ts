@@ -2,6 +2,7 @@ import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import type { Commitment } from '@sluice/shared/wire/events.ts';
 import type { Block, Chain, ChainAccount, TransactionRecord } from '../../chain.ts';
 import { encodeAccount } from '../encode-account.ts';
+import { encodeTransaction } from '../encode-transaction.ts';
 import { passesFilters } from '../account-filters.ts';
 import { toJson } from '../json.ts';
 import { subscriptionKey, type Subscription, type SubscriptionKind } from './subscription.ts';
@@ -249,6 +250,8 @@ export class Hub {
 
   private *reportBlock(commitment: Commitment, block: Block, changed: ReadonlyMap<string, ChainAccount>): Generator<void> {
     yield* this.reportLogs(commitment, block);
+    yield* this.reportTransactions(commitment, block);
+    if (commitment !== 'processed') yield* this.reportBlocks(commitment, block);
     yield* this.reportPrograms(commitment, block.slot, changed);
     for (const channel of this.channelsOf('account')) {
       const { subscription } = channel;
@@ -280,6 +283,43 @@ export class Hub {
       const { signature, err, logs } = transaction;
       const json = this.contextJson(block.slot, JSON.stringify({ signature, err, logs }));
       for (const channel of interested) this.notify(channel, this.frame(channel, json));
+      yield;
+    }
+  }
+
+  private *reportTransactions(commitment: Commitment, block: Block): Generator<void> {
+    for (const channel of this.channelsOf('transaction')) {
+      const { subscription } = channel;
+      if (subscription.kind !== 'transaction' || subscription.commitment !== commitment) continue;
+      const { mentions, failed, form } = subscription;
+      for (const record of this.order(block.transactions)) {
+        if (failed !== null && failed !== (record.err !== null)) continue;
+        if (mentions.length > 0 && !record.accountKeys.some((key) => mentions.includes(key))) continue;
+        const encoded = encodeTransaction(record, form.encoding, form.maxVersion);
+        if (!encoded.ok) continue;
+        this.notify(channel, this.frame(channel, toJson({ transaction: encoded.value, signature: record.signature, slot: block.slot })));
+        yield;
+      }
+    }
+  }
+
+  /** As a node does: a block without a transaction that mentions the account is not reported. */
+  private *reportBlocks(commitment: Commitment, block: Block): Generator<void> {
+    for (const channel of this.channelsOf('block')) {
+      const { subscription } = channel;
+      if (subscription.kind !== 'block' || subscription.commitment !== commitment) continue;
+      const { mention, form } = subscription;
+      const records = block.transactions.filter(({ accountKeys }) => mention === null || accountKeys.includes(mention));
+      if (mention !== null && records.length === 0) continue;
+      const encoded = records.map((record) => encodeTransaction(record, form.encoding, form.maxVersion));
+      const isReadable = encoded.every(({ ok }) => ok);
+      const { blockHeight, blockTime, blockhash, parentSlot } = block;
+      const previousBlockhash = this.pending.get(parentSlot)?.block.blockhash ?? '11111111111111111111111111111111';
+      const transactions = encoded.map((one) => (one.ok ? one.value : null));
+      const shown = { blockHeight, blockTime, blockhash, parentSlot, previousBlockhash, transactions };
+      const fault = isReadable ? {} : { err: 'UnsupportedTransactionVersion' };
+      const value = toJson({ slot: block.slot, block: isReadable ? shown : null, err: null, ...fault });
+      this.notify(channel, this.frame(channel, this.contextJson(block.slot, value)));
       yield;
     }
   }

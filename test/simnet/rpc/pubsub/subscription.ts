@@ -1,7 +1,14 @@
 import type { Commitment } from '@sluice/shared/wire/events.ts';
 import { readFilters, type AccountFilter } from '../account-filters.ts';
 import { readAccountFormat, type AccountFormat } from '../encode-account.ts';
-import { addressFault, type Params } from '../params.ts';
+import { transactionEncodings, type TransactionEncoding } from '../encode-transaction.ts';
+import { addressFault, type Fields, type Params } from '../params.ts';
+
+/** How transactions are returned. */
+export interface TransactionForm {
+  readonly encoding: TransactionEncoding;
+  readonly maxVersion: number | null;
+}
 
 /** The content of one subscription, after reading its parameters. */
 export type Subscription =
@@ -15,6 +22,15 @@ export type Subscription =
       readonly commitment: Commitment;
     }
   | { readonly kind: 'signature'; readonly signature: string; readonly received: boolean; readonly commitment: Commitment }
+  | { readonly kind: 'block'; readonly mention: string | null; readonly form: TransactionForm; readonly commitment: Commitment }
+  /** In the form of Helius. `mentions`: any of these addresses; empty for all. */
+  | {
+      readonly kind: 'transaction';
+      readonly mentions: readonly string[];
+      readonly failed: boolean | null;
+      readonly form: TransactionForm;
+      readonly commitment: Commitment;
+    }
   | { readonly kind: 'slot' }
   | { readonly kind: 'root' };
 
@@ -36,6 +52,31 @@ function readLogs(params: Params): Subscription {
   return { kind: 'logs', mention: null, votes: false, commitment };
 }
 
+function readForm(fields: Fields): TransactionForm {
+  const encoding = fields.choice('encoding', transactionEncodings, 'json');
+  return { encoding, maxVersion: fields.uint('maxSupportedTransactionVersion') };
+}
+
+function readBlocks(params: Params): Subscription {
+  const [filter] = params.list;
+  const fields = params.config(1);
+  const commitment = fields.commitment();
+  if (commitment === 'processed') params.fail('Method does not support commitment below `confirmed`');
+  const mention = filter === 'all' ? null : params.config(0).text('mentionsAccountOrProgram');
+  if (filter !== 'all' && mention === null) params.fail('Invalid params: expected `all` or {"mentionsAccountOrProgram":address}');
+  if (mention !== null) params.check(mention, addressFault);
+  return { kind: 'block', mention, form: readForm(fields), commitment };
+}
+
+function readTransactions(params: Params): Subscription {
+  const filter = params.config(0);
+  const fields = params.config(1);
+  const mentions = filter.list('accountInclude').map(String);
+  for (const mention of mentions) params.check(mention, addressFault);
+  const failed = filter.has('failed') ? filter.flag('failed') : null;
+  return { kind: 'transaction', mentions, failed, form: readForm(fields), commitment: fields.commitment() };
+}
+
 const readers: Readonly<Record<string, (params: Params) => Subscription>> = {
   logsSubscribe: readLogs,
   accountSubscribe: (params) => {
@@ -54,12 +95,23 @@ const readers: Readonly<Record<string, (params: Params) => Subscription>> = {
     const fields = params.config(1);
     return { kind: 'signature', signature, received: fields.flag('enableReceivedNotification'), commitment: fields.commitment() };
   },
+  blockSubscribe: readBlocks,
+  transactionSubscribe: readTransactions,
   slotSubscribe: () => ({ kind: 'slot' }),
   rootSubscribe: () => ({ kind: 'root' }),
 };
 
-const kinds: readonly SubscriptionKind[] = ['logs', 'account', 'program', 'signature', 'slot', 'root'];
-const unsubscribes: ReadonlySet<string> = new Set(kinds.map((kind) => `${kind}Unsubscribe`));
+export const subscriptionKinds: readonly SubscriptionKind[] = [
+  'logs',
+  'account',
+  'program',
+  'signature',
+  'block',
+  'transaction',
+  'slot',
+  'root',
+];
+const unsubscribes: ReadonlySet<string> = new Set(subscriptionKinds.map((kind) => `${kind}Unsubscribe`));
 
 export function isUnsubscribe(method: string): boolean {
   return unsubscribes.has(method);
