@@ -9,6 +9,7 @@ export const programs = {
   generate: 'cli/generate.ts',
   'render-documents': 'site/src/docs/render-default.ts',
   'log-followers': 'followers/src/thread.ts',
+  'grpc-thread': 'ingest/src/sources/grpc/grpc-thread.ts',
   'follower-thread': 'trading/src/follow/thread/follower-thread.ts',
   'answers-thread': 'shared/src/solana/answers/parse-thread.ts',
   thread: 'shared/src/thread/thread.ts',

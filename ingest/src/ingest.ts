@@ -33,9 +33,10 @@ import { Report, type Loss } from './report.ts';
 import { SightingRouter } from './sighting-router.ts';
 import { BlockFeed } from './sources/block-subscribe/block-feed.ts';
 import { BlocksSource } from './sources/blocks/blocks-source.ts';
+import { GrpcSource } from './sources/grpc/grpc-source.ts';
 import type { PubSubFeed } from './sources/pubsub/feed.ts';
 import { LogsFeed } from './sources/pubsub/logs-feed.ts';
-import { PubSubSource } from './sources/pubsub/pubsub-source.ts';
+import { PubSubSource, type PubSubOptions } from './sources/pubsub/pubsub-source.ts';
 import { TransactionFeed } from './sources/transaction-subscribe/transaction-feed.ts';
 import { Sources } from './sources/sources.ts';
 import type { Source } from './sources/source.ts';
@@ -117,7 +118,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   logSuspensions(httpUrls, log);
   const instance = randomBytes(4).toString('hex');
   const startedAtMs = performance.now();
-  const report = new Report(log, [...httpUrls, ...wsUrls]);
+  const report = new Report(log, [...httpUrls, ...wsUrls, ...(config.grpc?.urls ?? [])]);
   const unseen = new Unseen();
   const solUsd = new SolUsdFeed(rpc, log, ended);
   let running: RunningParts | null = null;
@@ -238,26 +239,40 @@ function openReading(parts: ReadingParts): RunningParts {
     log,
     signal: ended,
   });
-  const sources = new Sources(parts.source === undefined ? openSources(config, venues, clock, log) : [parts.source]);
+  const newestSlot = (): number => sources.health().slot;
+  const sources = new Sources(parts.source === undefined ? openSources(config, venues, newestSlot, clock, log) : [parts.source]);
   const router = new SightingRouter({ pipeline, continuity, solUsd });
   return { simulated, pipeline, sources, router, continuity };
 }
 
-function openSources({ rpc, sources }: Config, venues: readonly Venue[], clock: Clock, log: Logger): Source[] {
+function openSources(
+  { rpc, grpc, sources }: Config,
+  venues: readonly Venue[],
+  newestSlot: () => number,
+  clock: Clock,
+  log: Logger,
+): Source[] {
   const { httpUrls, wsUrls } = rpc!;
   const programs = venues.map(({ programId }) => programId);
+  const watched = { programs: venues, accounts: [solPricePool.address] };
   // One source reads the accounts too: the one that is first at `processed`.
-  const accountsBy = sources.find((name) => name === 'logs' || name === 'transaction-subscribe');
-  const byPubSub = (feed: PubSubFeed): Source => {
-    const accounts = feed.name === accountsBy ? { programs: venues, accounts: [solPricePool.address] } : { programs: [], accounts: [] };
-    return new PubSubSource({ feed, urls: wsUrls, ...accounts, log });
-  };
+  const accountsBy = (['logs', 'transaction-subscribe', 'grpc'] as const).find((name) => sources.includes(name));
+  const accountsOf = (name: string): Pick<PubSubOptions, 'programs' | 'accounts'> =>
+    name === accountsBy ? watched : { programs: [], accounts: [] };
+  const byPubSub = (feed: PubSubFeed): Source => new PubSubSource({ feed, urls: wsUrls, ...accountsOf(feed.name), log });
   const textPrefixes = venues.flatMap(({ records: { textPrefix } }) => (textPrefix === null ? [] : [`Program log: ${textPrefix}`]));
   const open: Readonly<Record<SourceName, () => Source>> = {
     logs: () => byPubSub(new LogsFeed(programs, textPrefixes)),
     'transaction-subscribe': () => byPubSub(new TransactionFeed(programs)),
     'block-subscribe': () => byPubSub(new BlockFeed(programs)),
     blocks: () => new BlocksSource({ rpcs: httpUrls.map((url) => createRpc([url], { timeoutMs: blockTimeoutMs })), programs, clock, log }),
+    grpc: () => {
+      const { programs: accountPrograms, accounts } = accountsOf('grpc');
+      // A thread receives data only.
+      const watchedPrograms = accountPrograms.map(({ programId, watchedAccountPrefixes }) => ({ programId, watchedAccountPrefixes }));
+      const filters = { programs, watched: watchedPrograms, accounts };
+      return new GrpcSource({ ...grpc!, firstIndex: httpUrls.length, filters, newestSlot, log });
+    },
   };
   return sources.map((name) => open[name]());
 }

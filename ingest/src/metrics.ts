@@ -33,6 +33,7 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     counter('notifications_total', 'Transactions seen for the first time.', sightings.new),
     counter('notifications_repeated_total', 'Transactions that another endpoint had reported already.', sightings.repeated),
     counter('notifications_malformed_total', 'Notifications of an unknown form, or of an impossible slot.', notifications.malformed),
+    counter('second_banks_total', 'Slots of which a gRPC endpoint reported a second bank.', notifications.secondBanks),
     ...venueMetrics(stats),
     counter('transactions_incomplete_total', 'Transactions whose first sighting did not show all of their events.', pipeline.incomplete),
     counter('transactions_hidden_total', 'Of the incomplete ones: with a program that does not show its trades in logs.', pipeline.hidden),

@@ -9,7 +9,7 @@ import type { SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { Publisher, PublisherCounts } from './publisher/publisher.ts';
 import type { Report } from './report.ts';
 import type { SightingCounts, SightingRouter } from './sighting-router.ts';
-import type { EndpointHealth, SourceCounts, SourceHealth } from './sources/source.ts';
+import { noCounts, type EndpointHealth, type SourceCounts, type SourceHealth } from './sources/source.ts';
 import type { Sources } from './sources/sources.ts';
 import manifest from '../package.json' with { type: 'json' };
 
@@ -82,7 +82,7 @@ const notStarted: SourceHealth = {
   holes: 0,
   blindPeriods: 0,
   endpoints: [],
-  counts: { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 },
+  counts: noCounts(),
 };
 const noSightings: SightingCounts = { new: 0, repeated: 0, decodedAgain: 0, otherSlot: 0, otherContents: 0, deadSlot: 0 };
 const noEvents: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, unpublishedChanges: 0 };

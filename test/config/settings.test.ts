@@ -98,8 +98,25 @@ describe('settings', () => {
   it('name the venues that ingest reads', () => {
     expect(configOf({ VENUES: 'pump-amm, pump' }).venues).toEqual(['pump', 'pump-amm']);
     expect(configOf({ SOURCES: 'blocks, logs' }).sources).toEqual(['logs', 'blocks']);
-    expect(faultsOf({ SOURCES: 'logs,grpc' })).toEqual(['SOURCES: "grpc" is not one of logs, blocks']);
+    expect(faultsOf({ SOURCES: 'logs,shreds' })).toEqual([expect.stringMatching(/^SOURCES: "shreds" is not one of logs, blocks, /)]);
     expect(faultsOf({ VENUES: 'pump,uniswap' })).toEqual([`VENUES: "uniswap" is not one of ${decodedVenueNames.join(', ')}`]);
+  });
+
+  it('name endpoints of gRPC and their token, which no fault repeats', () => {
+    const rpc = { SOLANA_RPC_URL: 'https://a.example.com' };
+    const urls = { ...rpc, SOLANA_GRPC_URL: 'https://a.example.com:443, http://b.example.com:10000' };
+    const two = configOf({ ...urls, SOLANA_GRPC_TOKEN: 'secret-token' });
+    expect(two.grpc).toEqual({ urls: ['https://a.example.com:443', 'http://b.example.com:10000'], token: 'secret-token' });
+    expect(two.sources).toEqual(['logs', 'grpc']);
+    expect(configOf({ ...urls, SOURCES: 'grpc' })).toMatchObject({ sources: ['grpc'], grpc: { token: null } });
+    const wrong = [
+      [{ ...rpc, SOURCES: 'grpc' }, 'SOURCES: grpc requires SOLANA_GRPC_URL'],
+      [{ ...urls, SOURCES: 'logs' }, 'SOLANA_GRPC_URL: has no effect without grpc in SOURCES. Remove it, or name grpc'],
+      [{ SOLANA_GRPC_URL: 'https://a.example.com' }, 'SOLANA_GRPC_URL: requires SOLANA_RPC_URL, which answers what a stream does not show'],
+      [{ ...rpc, SOLANA_GRPC_TOKEN: 'secret-token' }, 'SOLANA_GRPC_TOKEN: requires SOLANA_GRPC_URL'],
+      [{ ...urls, SOLANA_GRPC_TOKEN: 'secret token' }, 'SOLANA_GRPC_TOKEN: has characters that a header cannot have'],
+    ] as const;
+    for (const [env, fault] of wrong) expect(faultsOf(env)).toEqual([fault]);
   });
 
   it('are frozen at every level', () => {

@@ -85,6 +85,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   ],
   'node:http': ['gateway/src/transport/', 'shared/src/guarded-http/', 'shared/src/operations/server.ts', 'shared/src/solana/json-post.ts'],
   'node:https': ['gateway/src/transport/', 'shared/src/guarded-http/', 'shared/src/solana/json-post.ts'],
+  'node:http2': ['shared/src/solana/grpc/'],
   'node:tls': ['gateway/src/transport/'],
 };
 

@@ -1,13 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
 import type { SourceName } from '@sluice/shared/config/settings/source-settings.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
-import { startSimnet, type Simnet } from '../simnet/simnet.ts';
+import { startSimnet } from '../simnet/simnet.ts';
 import { advanceWith } from '../support/chain/advance-with.ts';
 import { fastClock } from '../support/clocks.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
 import { eventsOnChain, eventKinds } from '../support/events/chain-events.ts';
+import { GrpcNode } from '../support/servers/grpc.ts';
 import { testConfig } from '../support/test-config.ts';
 import { until } from '../support/until.ts';
 import { recordingLog, type LogLine } from './harness.ts';
@@ -24,6 +26,7 @@ afterEach(async () => {
 async function start(
   rpc: { readonly httpUrls: string[]; readonly wsUrls: string[] },
   sources: readonly SourceName[],
+  grpc: Config['grpc'] = null,
 ): Promise<{
   readonly ingest: Ingest;
   readonly events: StreamEvent[];
@@ -36,40 +39,52 @@ async function start(
   await subscriber.start({ onEntry: (entry) => void events.push(...eventsOfEntry(entry)), onLost: ({ reason }) => expect.fail(reason) });
   const { signal } = new AbortController();
   const lines: LogLine[] = [];
-  const config = { ...testConfig, rpc, sources };
+  const config = { ...testConfig, rpc, sources, grpc };
   const ingest = await startIngest({ config, bus, blockClock: fastClock(0.1), log: recordingLog(lines), signal });
   closers.push(() => ingest.close());
-  const byPubSub = sources.filter((name) => name !== 'blocks').length;
+  const byPubSub = sources.filter((name) => name !== 'blocks' && name !== 'grpc').length;
+  const connections = byPubSub * rpc.wsUrls.length + (grpc?.urls.length ?? 0);
   await until('all are up', () => {
     const { endpoints, leads } = ingest.stats();
-    return leads && endpoints.length === byPubSub * rpc.wsUrls.length && endpoints.every(({ state }) => state === 'up');
+    return leads && endpoints.length === connections && endpoints.every(({ state }) => state === 'up');
   });
   return { ingest, events, lines };
 }
 
 const slots = 150;
 
-/** Reads a simulated market through these sources. Returns the ids of all events up to the last confirmed slot, by kind. */
-async function readMarket(
-  sources: readonly SourceName[],
-): Promise<{ readonly events: StreamEvent[]; readonly ingest: Ingest; readonly simnet: Simnet }> {
+const token = 'a-secret-token';
+
+/** Reads a simulated market through these sources, until all events of the confirmed slots are published. */
+async function readMarket(sources: readonly SourceName[]): Promise<{ readonly events: StreamEvent[]; readonly ingest: Ingest }> {
   const simnet = await startSimnet({ seed: 11, autoStart: false, market: { completeEverySeconds: 20, boostedShare: 0.5 } });
   closers.push(() => simnet.close());
-  const { ingest, events } = await start({ httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] }, sources);
+  const node = sources.includes('grpc') ? await GrpcNode.start() : null;
+  const stop = node?.follow(simnet.chain);
+  closers.push(async () => {
+    stop?.();
+    node?.close();
+  });
+  if (node !== null) node.token = token;
+  // An endpoint of gRPC is up with its first update.
+  const timer = setInterval(() => simnet.chain.advance(), node === null ? 1e9 : 100);
+  const rpc = { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] };
+  const { ingest, events, lines } = await start(rpc, sources, node === null ? null : { urls: [node.url], token });
+  clearInterval(timer);
+  const first = simnet.chain.slot + 1;
   for (let slot = 0; slot < slots; slot++) await advanceWith(simnet.chain, () => ingest.stats().slot);
   const last = simnet.chain.confirmedSlot;
+  const isRead = ({ slot }: { readonly slot: number }): boolean => slot >= first && slot <= last;
   for (const kind of eventKinds) {
-    const expected = eventsOnChain(simnet).filter((event) => event.kind === kind && event.slot <= last);
-    const published = (): StreamEvent[] => events.filter((event) => event.type === kind && event.slot <= last);
+    const expected = eventsOnChain(simnet).filter((event) => event.kind === kind && isRead(event));
+    const published = (): StreamEvent[] => events.filter((event) => event.type === kind && isRead(event));
     expect(expected.length).toBeGreaterThan(0);
     await until(`every ${kind}`, () => published().length >= expected.length);
-    expect(
-      published()
-        .map(({ id }) => id)
-        .toSorted(),
-    ).toEqual(expected.map(({ id }) => id).toSorted());
+    const ids = published().map(({ id }) => id);
+    expect(ids.toSorted()).toEqual(expected.map(({ id }) => id).toSorted());
   }
-  return { events, ingest, simnet };
+  expect(JSON.stringify(lines)).not.toContain(token);
+  return { events, ingest };
 }
 
 describe('the same market', () => {
@@ -77,7 +92,8 @@ describe('the same market', () => {
     [['transaction-subscribe']],
     [['block-subscribe']],
     [['logs', 'transaction-subscribe']],
-    [['logs', 'blocks', 'block-subscribe', 'transaction-subscribe']],
+    [['grpc']],
+    [['logs', 'blocks', 'block-subscribe', 'transaction-subscribe', 'grpc']],
   ])('gives the same events with the same ids through %s', async (sources) => {
     const { ingest, events } = await readMarket(sources);
     const { notifications, sightings, pipeline } = ingest.stats();
@@ -117,7 +133,7 @@ describe('notifications of transactions', () => {
     notify(node, failed('failed'), signatureOf('failed'));
     await until('three are taken', () => ingest.stats().notifications.failed === 1);
     expect(ingest.stats().sightings).toMatchObject({ new: 1, repeated: 1 });
-    // Another transaction than the notification names, an impossible slot, no meta, no signature: each is a fault of the endpoint.
+    // The transaction of another signature, an impossible slot, no meta, no signature: each is a fault of the endpoint.
     const wrong = [
       ['other', node.slot],
       ['one', node.slot + 1_000_000],

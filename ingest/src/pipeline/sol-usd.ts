@@ -8,7 +8,7 @@ import { solPricePool } from '@sluice/venues/registry.ts';
 import type { PoolAccount } from '@sluice/venues/venue.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { isLate, maxLateSlots } from '@sluice/shared/solana/slots.ts';
-import { readAccount } from '../sources/read-account.ts';
+import { readAccount } from '../sources/rpc/read-account.ts';
 import type { AccountState } from '../sources/sighting.ts';
 
 export interface SolUsd {

@@ -48,7 +48,11 @@ export interface SourceCounts {
   malformed: number;
   /** Notifications with an id that the endpoint never returned, or of a kind that was not requested. */
   unasked: number;
+  /** Slots of which an endpoint reported a second bank. */
+  secondBanks: number;
 }
+
+export const noCounts = (): SourceCounts => ({ accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0, secondBanks: 0 });
 
 export interface EndpointHealth extends SocketCounts {
   /** Name of the source that is connected to it. */

@@ -37,5 +37,6 @@ function added(one: SourceCounts, other: SourceCounts): SourceCounts {
     placeholder: one.placeholder + other.placeholder,
     malformed: one.malformed + other.malformed,
     unasked: one.unasked + other.unasked,
+    secondBanks: one.secondBanks + other.secondBanks,
   };
 }

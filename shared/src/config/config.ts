@@ -22,7 +22,7 @@ export interface Config {
   readonly sources: readonly SourceName[];
   /** By what a confirmed slot is settled, if no source reads whole blocks. */
   readonly settleBy: 'blocks' | 'lists';
-  readonly grpc: { readonly url: string; readonly token: string | null } | null;
+  readonly grpc: { readonly urls: readonly string[]; readonly token: string | null } | null;
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly trading: 'off' | 'paper' | 'live';

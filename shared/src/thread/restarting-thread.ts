@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { Worker, type ResourceLimits } from 'node:worker_threads';
 import { pause } from '../abort/pause.ts';
 import type { Logger } from '../log/log.ts';
 import { programUrl } from './programs.ts';
@@ -86,7 +86,7 @@ export class RestartingThread {
   }
 }
 
-/** Starts the compiled module at `entry` as a thread with a lower priority than the main one. */
-export function beginThread(entry: URL, name: string, workerData: object): Worker {
-  return new Worker(programUrl('thread'), { argv: [entry.href], execArgv: ['--enable-source-maps'], name, workerData });
+/** Starts the compiled module at `entry` as a thread with a lower priority than the main one. A thread that exceeds its limits ends. */
+export function beginThread(entry: URL, name: string, workerData: object, resourceLimits: ResourceLimits = {}): Worker {
+  return new Worker(programUrl('thread'), { argv: [entry.href], execArgv: ['--enable-source-maps'], name, workerData, resourceLimits });
 }

@@ -63,10 +63,11 @@ export class BlockFeed implements PubSubFeed {
     if (!isSlot(slot) || !from.isPossible(slot)) from.malformed();
     // The node could not read its own block.
     else if (value['err'] !== null && value['err'] !== undefined) from.missed(slot);
-    else if (!isRecord(block) || !Array.isArray(block['transactions'])) from.malformed();
+    else if (!isRecord(block)) from.malformed();
     else {
-      const origin = { source: this.name, slot, commitment: 'confirmed', receivedUs, late: false } as const;
       const { transactions, failed, blockTime } = block;
+      if (!Array.isArray(transactions)) return from.malformed();
+      const origin = { source: this.name, slot, commitment: 'confirmed', receivedUs, late: false } as const;
       const parts = { transactions, failed: Array.isArray(failed) ? failed : [], blockTime };
       from.counts.malformed += await reportTransactions(parts, origin, from.sink);
     }

@@ -5,7 +5,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import type { Source, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
+import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from '../source.ts';
 import { isRefusal, isSameBlock, isSkipped, readBlock, readConfirmedBlock, type ConfirmedBlock } from './confirmed-block.ts';
 import { reportTransactions } from './report-transactions.ts';
 
@@ -57,7 +57,7 @@ export class BlocksSource implements Source {
   readonly #options: BlocksOptions;
   readonly #clock: Clock;
   readonly #keep: ReadonlySet<string>;
-  readonly #counts: SourceCounts = { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
+  readonly #counts: SourceCounts = noCounts();
   #holes = 0;
   #sink!: SourceSink;
   #pausedUntilMs = -Infinity;

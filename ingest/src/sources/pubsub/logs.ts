@@ -84,6 +84,11 @@ export function digestLines(frame: Buffer, { linesAt }: LogsHead): number | null
   return crc32(frame.subarray(linesAt, end));
 }
 
+/** The same for the lines of a whole transaction. */
+export function digestLogs(logs: unknown): number | null {
+  return Array.isArray(logs) && logs.length > 0 && !logs.includes('Log truncated') ? crc32(JSON.stringify(logs)) : null;
+}
+
 /** The slot of a context that ends at `contextEnd`; -1 if it has none. */
 function slotIn(text: string, contextEnd: number): number {
   let at = beforeContext.length;

@@ -2,7 +2,7 @@ import type { Logger } from '@sluice/shared/log/log.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
 import { readWholeSighting } from '../rpc/whole-sighting.ts';
 import type { Sighting } from '../sighting.ts';
-import type { Source, SourceCounts, SourceHealth, SourceSink } from '../source.ts';
+import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from '../source.ts';
 
 export interface RecordedBlock {
   readonly slot: number;
@@ -38,7 +38,7 @@ export class ReplaySource implements Source {
   readonly name = 'replay';
   readonly #playback: Playback;
   readonly #log: Logger;
-  readonly #counts: SourceCounts = { accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0 };
+  readonly #counts: SourceCounts = noCounts();
   #sink: SourceSink | null = null;
   #slot = 0;
   #slotAtMs: number | null = null;

@@ -4,7 +4,7 @@ import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { nowUs } from '@sluice/shared/clock/now-us.ts';
-import { readAccount } from '../read-account.ts';
+import { readAccount } from './read-account.ts';
 import type { AccountState } from '../sighting.ts';
 
 /** Accounts in one `getMultipleAccounts`, the limit of nodes. */

@@ -1,8 +1,7 @@
 import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
-import { digestLogs } from '../log-digest.ts';
 import type { FeedEndpoint, PubSubFeed } from '../pubsub/feed.ts';
-import { signatureForm } from '../pubsub/logs.ts';
+import { digestLogs, signatureForm } from '../pubsub/logs.ts';
 import { readWholeSighting } from '../rpc/whole-sighting.ts';
 
 const options = {

@@ -45,9 +45,9 @@ export const settingsTable = [
   },
   {
     name: 'SOURCES',
-    default: 'logs',
+    default: '`logs`, and `grpc` if it has an address',
     meaning:
-      'How ingest reads the chain, comma-separated. `logs`: log lines by PubSub, at `processed`. `blocks`: every confirmed block, whole, by HTTP; for nodes without PubSub, or together with `logs`. The fastest report of a transaction is published, and the others confirm, complete and fill.',
+      'How ingest reads the chain, comma-separated. `logs`: log lines by PubSub, at `processed`. `blocks`: every confirmed block, whole, by HTTP; for nodes without PubSub, or together with `logs`. `block-subscribe`: the same by PubSub (`blockSubscribe`), only the transactions of the venues. `transaction-subscribe`: whole transactions by PubSub at `processed` (`transactionSubscribe` of Helius). `grpc`: the same by Yellowstone gRPC. The fastest report of a transaction is published, and the others confirm, complete and fill.',
     example: 'logs,blocks',
   },
   {
@@ -60,10 +60,15 @@ export const settingsTable = [
   {
     name: 'SOLANA_GRPC_URL',
     default: null,
-    meaning: 'Address of a Yellowstone gRPC source. Not supported yet: sluice does not start while it is set.',
-    example: 'https://grpc.example.com',
+    meaning:
+      'Addresses of Yellowstone gRPC endpoints, comma-separated, `https://` or, without TLS, `http://`. They are used in addition to `SOLANA_RPC_URL`.',
+    example: 'https://grpc.example.com:443',
   },
-  { name: 'SOLANA_GRPC_TOKEN', default: null, meaning: 'Token for `SOLANA_GRPC_URL`.' },
+  {
+    name: 'SOLANA_GRPC_TOKEN',
+    default: null,
+    meaning: 'Token for `SOLANA_GRPC_URL`, sent to each as the header `x-token`. Not set: none is sent.',
+  },
   {
     name: 'SIMNET_SPEED',
     default: '1',

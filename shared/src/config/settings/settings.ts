@@ -11,7 +11,7 @@ import { readPlace, readSignerLimits } from './signer-settings.ts';
 import { readDataDir, readFileName, readTls } from './setting-files.ts';
 import { isHost } from './host-name.ts';
 import { checkNames } from './setting-names.ts';
-import { readSources } from './source-settings.ts';
+import { readGrpc, readSources } from './source-settings.ts';
 import { readVenues } from './venue-settings.ts';
 import type { SettingName } from './settings-table.ts';
 import { readTips } from './tip-settings.ts';
@@ -51,6 +51,7 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
   if (envFile.fault !== null) fault('.env', envFile.fault);
   checkNames(env, envFile, fault);
   const rpc = readRpc(get, fault);
+  const grpc = readGrpc(readUrls('SOLANA_GRPC_URL', ['http:', 'https:'], get, fault), rpc !== null, get, fault);
   const lanes = { jitoUrl: readUrl('JITO_URL', get, fault), senderUrl: readUrl('SENDER_URL', get, fault) };
   const readers: OperationsReaders = { host: (name) => readHost(name, get, fault), port: (name) => readPort(name, get, fault) };
   const listener = { host: readers.host('HOST'), port: readers.port('PORT'), tls: readTls(get, fault) };
@@ -61,9 +62,9 @@ export function readSettings(env: NodeJS.ProcessEnv, { requires = {}, envFile = 
     simnetSpeed: readSimnetSpeed(rpc === null, get, fault),
     memory: standardMemory,
     venues: readVenues(get, fault),
-    sources: readSources(get, fault),
+    sources: readSources(grpc, get, fault),
     settleBy: readOneOf('SETTLE_BY', settleBys, get, fault) ?? 'blocks',
-    grpc: readGrpc(get, fault),
+    grpc,
     dataDir: readDataDir(get, fault),
     databaseUrl: readDatabase(get, fault),
     trading: readOneOf('TRADING', tradingModes, get, fault) ?? (rpc === null ? 'live' : 'off'),
@@ -161,17 +162,6 @@ function readRedis(get: Get, fault: Fault): readonly string[] | null {
     fault('REDIS_URL', 'names a database. With several servers, only database 0 is possible');
   }
   return urls;
-}
-
-function readGrpc(get: Get, fault: Fault): Config['grpc'] {
-  const [url] = readUrls('SOLANA_GRPC_URL', ['http:', 'https:'], get, fault) ?? [];
-  const token = get('SOLANA_GRPC_TOKEN');
-  if (url === undefined) {
-    if (token !== null) fault('SOLANA_GRPC_TOKEN', 'requires SOLANA_GRPC_URL');
-    return null;
-  }
-  fault('SOLANA_GRPC_URL', 'this version has no gRPC source. Remove the setting');
-  return { url, token };
 }
 
 function readSimnetSpeed(simulated: boolean, get: Get, fault: Fault): number {

@@ -2,6 +2,7 @@ import { WebSocket, type RawData } from 'ws';
 import { systemClock, type Clock } from '../../clock/clock.ts';
 import type { Logger } from '../../log/log.ts';
 import { nodeTextOf } from '../answers/node-text.ts';
+import { shownHost } from '../endpoint-host.ts';
 import { isRecord, isSlot } from '../json-forms.ts';
 import { newestPossibleSlot } from '../newest-slot.ts';
 import { FrameFaults, type FrameAllowance, type FrameFault } from './frame-faults.ts';
@@ -130,6 +131,11 @@ export class RpcSocket {
 
   get state(): EndpointState {
     return this.#state;
+  }
+
+  /** The part of its host name that may be shown. */
+  get host(): string | null {
+    return shownHost(this.#options.url);
   }
 
   start(): void {

@@ -102,7 +102,9 @@ function isByte(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255;
 }
 
+/** Bytes, or their base58. */
 function base58Bytes(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
   return decodeBase58(textOf(value, 'instruction data')) ?? fail('instruction data is not base58');
 }
 

@@ -1,5 +1,5 @@
 import { isRecord } from '@sluice/shared/solana/json-forms.ts';
-import type { AccountState } from './sighting.ts';
+import type { AccountState } from '../sighting.ts';
 
 export const addressForm = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 
