@@ -128,7 +128,8 @@ async function startScripted(speed = 1): Promise<{ readonly node: GrpcNode; read
   await until('it subscribes', () => node.subscribers === 1);
   // Slots before the interruption, so that the source knows blocks from which it can ask for a replay.
   for (let count = 0; count < 12; count++) chain.freeze([trade(`before ${count}`)]);
-  await until('it is up', () => isUp(running) && running.sightings.length === 12);
+  // The slot is the last that a server sends of a block.
+  await until('it is up', () => isUp(running) && running.source.health().slot === 1_012);
   return { node, chain, running };
 }
 
@@ -147,7 +148,7 @@ describe('a stream', () => {
     const known = chain.blocks.at(-1)!.transactions[1]!;
     node.sendRaw(transactionUpdate(known).bytes);
     chain.confirm(block.slot);
-    await until('all arrive', () => running.confirmed.length > 0 && running.failed.length === 1);
+    await until('all arrive', () => running.confirmed.at(-1)?.[1] === block.slot && running.failed.length === 1);
     expect(signaturesOf(running).slice(12)).toEqual([block.transactions[0]!.signature, block.transactions[3]!.signature]);
     expect(running.sightings.at(-1)).toMatchObject({
       kind: 'whole',
@@ -312,7 +313,7 @@ describe('after an interruption', () => {
     one.replay = 'lies';
     one.end(14, 'the node restarts');
     for (let count = 0; count < 5; count++) chain.freeze([trade(`during ${count}`)]);
-    await until('the other has them', () => running.sightings.length === 17);
+    await until('the other has them', () => running.source.health().endpoints[1]!.slot === 1_017);
     await until('it subscribes again', () => one.subscribers === 1);
     chain.freeze([trade('after')]);
     await until('both have the newest', () => running.source.health().endpoints.every(({ slot }) => slot === 1_018));
