@@ -22,7 +22,7 @@ const replaySlots = 150;
 /** What the server does with `from_slot`. */
 export type ReplayKind =
   | 'honest'
-  /** Refuses the call, as if the slot was not stored any more. */
+  /** Refuses the call after an update, as if the slot was not stored any more. */
   | 'refuses'
   /** Accepts it and goes on live, without a replay. */
   | 'lies'
@@ -187,6 +187,7 @@ export class GrpcNode {
     const from = Object.hasOwn(request, 'fromSlot') ? Number(request.fromSlot) : null;
     if (from !== null && this.replay === 'refuses') {
       const details = `broadcast from ${from} is not available`;
+      subscriber.call.write(pingUpdate());
       subscriber.call.emit('error', { code: grpcStatus.OUT_OF_RANGE, details, metadata: new Metadata() });
       return;
     }

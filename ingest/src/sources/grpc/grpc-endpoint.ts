@@ -132,9 +132,9 @@ export class GrpcEndpoint {
       return null;
     } catch (error) {
       if (error instanceof GrpcFault && error.kind !== 'ended') this.fault(error.kind);
-      if (!isSettled && error instanceof GrpcFault && error.status !== null) {
+      if (error instanceof GrpcFault && error.status !== null && clock.steadyMs() - this.#openedAtMs < stableAfterMs) {
         this.#counts.refusedSubscriptions++;
-        // Without a replay, what was missed is found by the comparison with the records of nodes.
+        // A server may send updates before it refuses a replay. Without one, the comparison with the records of nodes finds what was missed.
         if (asked !== null && replayRefusals.has(error.status)) this.#canReplay = false;
       }
       return error;

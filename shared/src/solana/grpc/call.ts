@@ -69,7 +69,8 @@ export class GrpcCall {
 
   /** False if the server does not read. */
   send(message: Uint8Array): boolean {
-    if (this.#stream.destroyed || this.#stream.writableLength > maxUnsentBytes) return false;
+    if (this.#stream.destroyed) return true;
+    if (this.#stream.writableLength > maxUnsentBytes) return false;
     const head = Buffer.alloc(headBytes);
     head.writeUInt32BE(message.length, 1);
     this.#stream.write(Buffer.concat([head, message]));
