@@ -16,7 +16,7 @@ import { endpointErrors, endpointPaths } from '@sluice/shared/wire/openapi/endpo
 import { generateEndpointTable } from '@sluice/shared/wire/openapi/endpoint-table.ts';
 import { exampleOf } from '@sluice/shared/wire/openapi/example.ts';
 import { readyEndpoint } from '@sluice/shared/wire/rest/operations.ts';
-import type { JsonObject, SchemaShape } from '@sluice/shared/wire/openapi/json.ts';
+import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
 import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
 import { SchemaBook } from '@sluice/shared/wire/openapi/schema-book.ts';
 import { DialectCommand, dialectSchemas } from '@sluice/shared/wire/stream/pumpportal.ts';
@@ -29,6 +29,7 @@ import { validator } from '@sluice/shared/wire/validate.ts';
 import { Type, type TSchema } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { currentBuild } from '../../compile/build-folder.mjs';
+import type { SchemaShape } from '@sluice/shared/wire/values.ts';
 
 const options = { version: '1.0.0', plans: Object.values(defaultPlans) };
 const openApi = openApiDocument(endpoints, options);

@@ -1,10 +1,11 @@
-import { capitalized, type NamedShape, type Shape } from './public-types.ts';
+import { capitalized, type NamedShape } from './public-types.ts';
+import type { SchemaShape } from '@sluice/shared/wire/values.ts';
 
 /** Clearer names for objects that several top-level types (roots) contain, and whose field name alone is too vague. */
 const clearNames: Readonly<Record<string, string>> = { Error: 'OrderFault', Ts: 'EventTimes' };
 
 interface Nested {
-  readonly shape: Shape;
+  readonly shape: SchemaShape;
   readonly root: string;
   /** The names of the fields that lead to it from its root. */
   readonly path: readonly string[];
@@ -15,7 +16,7 @@ interface Nested {
  * one. An object of several roots is named by its field, for example `Reserves`; one of a single root by the whole path, for example
  * `PortfolioTotals`.
  */
-export function nestedNames(roots: readonly NamedShape[]): ReadonlyMap<Shape, string> {
+export function nestedNames(roots: readonly NamedShape[]): ReadonlyMap<SchemaShape, string> {
   const nested = roots.flatMap(([root, shape]) => findObjects(shape, root, []));
   const named = new Map(roots.map(([root, shape]) => [keyOf(shape), root]));
   const taken = new Set(roots.map(([root]) => root));
@@ -34,7 +35,7 @@ export function nestedNames(roots: readonly NamedShape[]): ReadonlyMap<Shape, st
   );
 }
 
-function findObjects(shape: Shape, root: string, path: readonly string[]): readonly Nested[] {
+function findObjects(shape: SchemaShape, root: string, path: readonly string[]): readonly Nested[] {
   const own: readonly Nested[] = path.length > 0 && shape.properties !== undefined ? [{ shape, root, path }] : [];
   const below = [
     ...Object.entries(shape.properties ?? {}).flatMap(([field, value]) =>
@@ -50,7 +51,7 @@ function findObjects(shape: Shape, root: string, path: readonly string[]): reado
 }
 
 /** A field of a list is named in the plural, and its type in the singular. */
-function nameOf(field: string, shape: Shape): string {
+function nameOf(field: string, shape: SchemaShape): string {
   const isList = [shape, ...(shape.anyOf ?? [])].some(({ items }) => items !== undefined);
   return capitalized(isList ? singular(field) : field);
 }
@@ -61,6 +62,6 @@ const elementOf = (path: readonly string[]): readonly string[] => [...path.slice
 const singular = (name: string): string => name.replace(/s$/, '');
 
 /** Equal for equal objects. Their own descriptions may differ; those of their fields must not. */
-function keyOf({ properties, required }: Shape): string {
+function keyOf({ properties, required }: SchemaShape): string {
   return JSON.stringify([properties, required]);
 }

@@ -9,21 +9,9 @@ import { tokenCandlesEndpoint, tokenTradesEndpoint } from '@sluice/shared/wire/r
 import { tokenHoldersEndpoint, TokenInfo, tokenSearchEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import { BuyBody, OrderObject, orderPageEndpoint, SellBody, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
+import type { SchemaShape } from '@sluice/shared/wire/values.ts';
 
-/** The keywords of JSON Schema that the generators of the clients' types translate. */
-export interface Shape {
-  readonly type?: string;
-  readonly description?: string;
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Shape[];
-  readonly items?: Shape;
-  readonly properties?: Readonly<Record<string, Shape>>;
-  readonly required?: readonly string[];
-  readonly patternProperties?: Readonly<Record<string, Shape>>;
-}
-
-export type NamedShape = readonly [name: string, shape: Shape];
+export type NamedShape = readonly [name: string, shape: SchemaShape];
 
 export const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
@@ -38,13 +26,13 @@ export const channelEvents: Readonly<Record<Channel, readonly (keyof typeof even
 };
 
 const named = (schemas: Readonly<Record<string, unknown>>): readonly NamedShape[] =>
-  Object.entries(schemas).map(([name, schema]) => [name, schema as Shape]);
+  Object.entries(schemas).map(([name, schema]) => [name, schema as SchemaShape]);
 
 /** What a gateway sends to clients. The methods of the clients return the answers. */
 export const eventShapes: readonly NamedShape[] = named(eventSchemas).map(([type, shape]) => [capitalized(type), shape]);
 export const streamShapes: readonly NamedShape[] = named({ Position, Gap });
 export const replyShapes: readonly NamedShape[] = named({ ErrorBody: ErrorAnswer, SubscribedReply });
-export const rejectedKeyShape = SubscribedReply.properties.rejected.items as Shape;
+export const rejectedKeyShape = SubscribedReply.properties.rejected.items as SchemaShape;
 export const answerShapes: readonly NamedShape[] = named({
   QuoteAnswer,
   TradeAnswer,

@@ -14,8 +14,8 @@ import {
   rejectedKeyShape,
   streamShapes,
   type NamedShape,
-  type Shape,
 } from './public-types.ts';
+import type { SchemaShape } from '@sluice/shared/wire/values.ts';
 
 /** Enumerations with a name of their own. */
 const enumNames: Readonly<Record<string, readonly string[]>> = {
@@ -73,14 +73,14 @@ export function generatePythonTypes(): string {
 }
 
 interface Context {
-  readonly names: ReadonlyMap<Shape, string>;
+  readonly names: ReadonlyMap<SchemaShape, string>;
   /** Names that the file already has. */
   readonly declared: Set<string>;
   readonly direction: Direction;
 }
 
 /** The type of an object, after the types of the objects in it. */
-function declaration(name: string, shape: Shape, context: Context): string {
+function declaration(name: string, shape: SchemaShape, context: Context): string {
   const { names, declared, direction } = context;
   if (declared.has(name)) return '';
   declared.add(name);
@@ -124,8 +124,8 @@ function docstring(text: string | undefined): string {
 }
 
 /** The objects in the fields of an object, without those in their fields. */
-function objectsIn({ properties = {} }: Shape): readonly Shape[] {
-  const find = (shape: Shape): readonly Shape[] => {
+function objectsIn({ properties = {} }: SchemaShape): readonly SchemaShape[] {
+  const find = (shape: SchemaShape): readonly SchemaShape[] => {
     if (shape.properties !== undefined) return [shape];
     return [
       ...(shape.anyOf ?? []),
@@ -136,7 +136,7 @@ function objectsIn({ properties = {} }: Shape): readonly Shape[] {
   return Object.values(properties).flatMap(find);
 }
 
-function typeOf(shape: Shape, context: Context): string {
+function typeOf(shape: SchemaShape, context: Context): string {
   const { type, const: constant, enum: values, anyOf, items, properties, patternProperties } = shape;
   if (constant !== undefined) return literals([constant]);
   if (values !== undefined) return enumOf(values);

@@ -10,8 +10,8 @@ import {
   queryShapes,
   replyShapes,
   streamShapes,
-  type Shape,
 } from './public-types.ts';
+import type { SchemaShape } from '@sluice/shared/wire/values.ts';
 
 /** Generates the type file of the TypeScript client from the schemas in shared/src/wire. */
 export function generateTypeScriptTypes(): string {
@@ -36,7 +36,7 @@ export function generateTypeScriptTypes(): string {
   ].join('');
 }
 
-function declaration(name: string, shape: Shape): string {
+function declaration(name: string, shape: SchemaShape): string {
   return `${comment(shape.description, '')}export interface ${name} ${typeOf(shape, '')}\n`;
 }
 
@@ -44,7 +44,7 @@ function comment(text: string | undefined, indent: string): string {
   return text === undefined ? '' : `${indent}/** ${text.replaceAll('*/', '* /')} */\n`;
 }
 
-function typeOf(shape: Shape, indent: string): string {
+function typeOf(shape: SchemaShape, indent: string): string {
   const { type, const: constant, enum: values, anyOf, items, properties, patternProperties } = shape;
   if (constant !== undefined) return JSON.stringify(constant).replaceAll('"', "'");
   if (values !== undefined) return values.map((value) => `'${String(value)}'`).join(' | ');
@@ -69,7 +69,7 @@ const fieldName = (name: string): string => (/^[a-zA-Z]\w*$/.test(name) ? name :
 
 const listOf = (element: string): string => (element.includes(' | ') ? `readonly (${element})[]` : `readonly ${element}[]`);
 
-function objectOf(properties: Readonly<Record<string, Shape>>, required: readonly string[], indent: string): string {
+function objectOf(properties: Readonly<Record<string, SchemaShape>>, required: readonly string[], indent: string): string {
   const inner = `${indent}  `;
   const fields = Object.entries(properties).map(([name, shape]) => {
     const mark = required.includes(name) ? '' : '?';

@@ -1,21 +1,10 @@
 import { bytesOf, quoted, type EncodedEvent } from './encoded-event.ts';
 import { arrayHead, mapHead, nil, packNumber, packText, packValue, utf8 } from './msgpack.ts';
-
-/** The parts of a JSON schema that decide how a value is written. */
-interface Shape {
-  readonly type?: string;
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Shape[];
-  readonly items?: Shape;
-  readonly pattern?: string;
-  readonly properties?: Readonly<Record<string, Shape>>;
-  readonly required?: readonly string[];
-}
+import type { SchemaShape } from '../wire/values.ts';
 
 interface Field {
   readonly name: string;
-  readonly shape: Shape;
+  readonly shape: SchemaShape;
   /** Expression of the value. */
   readonly at: string;
   readonly optional: boolean;
@@ -38,7 +27,7 @@ export function compileWriters<Schemas extends Readonly<Record<string, object>>>
   schemas: Schemas,
   parts: readonly (readonly [first: string, last: string])[],
 ): { readonly [Type in keyof Schemas]: (event: object) => EncodedEvent } {
-  const shapes = Object.entries<Shape>(schemas);
+  const shapes = Object.entries<SchemaShape>(schemas);
   const partFields = parts.map(([first, last]) => {
     const fields = fieldsOf(shapes.at(-1)![1], 'event');
     const from = fields.findIndex(({ name }) => name === first);
@@ -54,7 +43,7 @@ export function compileWriters<Schemas extends Readonly<Record<string, object>>>
   return new Function('tools', source)(tools) as { readonly [Type in keyof Schemas]: (event: object) => EncodedEvent };
 }
 
-function eventFunction(shape: Shape, parts: readonly (readonly Field[])[]): string {
+function eventFunction(shape: SchemaShape, parts: readonly (readonly Field[])[]): string {
   const fields = fieldsOf(shape, 'event');
   const codes = fields.map((field, index) => {
     const part = parts.findIndex((names) => names.some(({ name }) => name === field.name));
@@ -80,13 +69,13 @@ function writePart${part}(event) {
 }
 
 /** The values inside a value that are compared one by one. Those inside null are undefined. */
-function leavesOf(shape: Shape, at: string): readonly string[] {
+function leavesOf(shape: SchemaShape, at: string): readonly string[] {
   const [value, nullType] = shape.anyOf ?? [shape];
   if (value!.type !== 'object') return [at];
   return fieldsOf(value!, nullType === undefined ? at : `${at}?`).flatMap((field) => leavesOf(field.shape, field.at));
 }
 
-function fieldsOf({ properties = {}, required = [] }: Shape, at: string): readonly Field[] {
+function fieldsOf({ properties = {}, required = [] }: SchemaShape, at: string): readonly Field[] {
   return Object.entries(properties).map(([name, shape]) => ({ name, shape, at: `${at}.${name}`, optional: !required.includes(name) }));
 }
 
@@ -105,7 +94,7 @@ function fieldCode({ name, shape, at, optional }: Field, first: boolean): Code {
   return optional ? choice(`${at} === undefined`, { json: '', msgpack: '' }, { json, msgpack }) : { json, msgpack };
 }
 
-function valueCode(shape: Shape, at: string): Code {
+function valueCode(shape: SchemaShape, at: string): Code {
   const { type, anyOf, items } = shape;
   if (shape.const !== undefined) return { json: constant(JSON.stringify(shape.const)), msgpack: constant(packValue(shape.const)) };
   if (anyOf !== undefined) return nullableCode(anyOf, at);
@@ -127,7 +116,7 @@ function valueCode(shape: Shape, at: string): Code {
   };
 }
 
-function nullableCode([shape, nullShape, ...others]: readonly Shape[], at: string): Code {
+function nullableCode([shape, nullShape, ...others]: readonly SchemaShape[], at: string): Code {
   if (shape === undefined || nullShape?.type !== 'null' || others.length > 0)
     throw new Error(`${at}: only a value or null can be written.`);
   const value = valueCode(shape, at);
@@ -162,7 +151,7 @@ function joined<Item>(list: readonly Item[], separator: string, write: (item: It
 const plainText = /^[ !#-[\]-~]*$/;
 
 /** Whether all values are ASCII texts that JSON does not escape: an enum of such texts, or a pattern that is one repeated class of such characters. */
-function isPlain({ type, enum: values, pattern = '' }: Shape): boolean {
+function isPlain({ type, enum: values, pattern = '' }: SchemaShape): boolean {
   if (values !== undefined) return values.every((value) => typeof value === 'string' && plainText.test(value));
   const found = /^\^(\[(?!\^)(?:[^\]\\])+\])(?:[+*]|\{\d+(?:,\d+)?\})\$$/.exec(pattern);
   if (type !== 'string' || found === null) return false;

@@ -1,19 +1,11 @@
-/** The parts of a JSON schema that bound a value. */
-interface Bounded {
-  readonly minimum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly maximum?: number;
-  readonly maxLength?: number;
-  readonly maxItems?: number;
-  readonly pattern?: string;
-}
+import type { SchemaShape } from './values.ts';
 
 /** Longer patterns do not help a reader; the documents have them. */
 const maxPatternChars = 80;
 
 /** The bounds of a value in words, for tables; empty if there are none, or if its pattern shows them. */
 export function boundsOf(schema: object): string {
-  const { minimum, exclusiveMinimum, maximum, maxLength, maxItems } = schema as Bounded;
+  const { minimum, exclusiveMinimum, maximum, maxLength, maxItems } = schema as SchemaShape;
   if (maxItems !== undefined) return `(at most ${maxItems})`;
   if (readablePattern(schema) !== null) return '';
   if (maxLength !== undefined) return `at most ${maxLength} characters`;
@@ -26,6 +18,6 @@ export function boundsOf(schema: object): string {
 
 /** The pattern of a text, for tables; null if there is none that a reader can read. */
 export function readablePattern(schema: object): string | null {
-  const { pattern } = schema as Bounded;
+  const { pattern } = schema as SchemaShape;
   return pattern !== undefined && pattern.length <= maxPatternChars ? pattern : null;
 }

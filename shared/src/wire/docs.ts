@@ -9,27 +9,7 @@ import { dialectAcks, dialectSchemas } from './stream/pumpportal.ts';
 import { EventFrame, noticeSchemas, replySchemas } from './stream/replies.ts';
 import { channelNames, channels } from './stream/topics.ts';
 import { errorTable, type ErrorCode } from '../errors/codes.ts';
-
-/** The parts of a JSON schema that the tables show. */
-interface Shown {
-  readonly type?: string;
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Shown[];
-  readonly items?: Shown;
-  readonly properties?: Readonly<Record<string, Shown>>;
-  readonly patternProperties?: Readonly<Record<string, Shown>>;
-  readonly required?: readonly string[];
-  readonly description?: string;
-  readonly title?: string;
-  readonly documented?: Shown;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly maxItems?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-}
+import type { SchemaShape } from './values.ts';
 
 const limitMeanings: Readonly<Record<keyof typeof streamLimits, string>> = {
   authTimeoutMs: 'Time for the first message to authenticate (ms)',
@@ -110,20 +90,20 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 function titleOf(schema: TSchema): string {
-  return `\`${(schema as Shown).title ?? ''}\``;
+  return `\`${(schema as SchemaShape).title ?? ''}\``;
 }
 
 function messages(schemas: readonly TSchema[]): string {
   return schemas
     .map((schema) => {
-      const { description } = schema as Shown;
+      const { description } = schema as SchemaShape;
       return `**${titleOf(schema)}**${description === undefined ? '' : `: ${description}`}\n\n${fieldTable(schema)}`;
     })
     .join('\n\n');
 }
 
 function fieldTable(schema: TSchema): string {
-  const { properties = {}, required = [] } = schema as Shown;
+  const { properties = {}, required = [] } = schema as SchemaShape;
   const rows = Object.entries(properties).map(([name, field]) => [
     `\`${name}\`${required.includes(name) ? '' : ' (optional)'}`,
     typeOf(field),
@@ -133,8 +113,8 @@ function fieldTable(schema: TSchema): string {
 }
 
 /** The type of a value. A schema with a title has a table of its own. */
-function typeOf({ documented = {}, ...checked }: Shown): string {
-  const schema: Shown = { ...checked, ...documented };
+function typeOf({ documented = {}, ...checked }: SchemaShape): string {
+  const schema: SchemaShape = { ...checked, ...documented };
   if (schema.title !== undefined) return schema.title;
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${String(value)}\``).join(' ');
@@ -146,14 +126,14 @@ function typeOf({ documented = {}, ...checked }: Shown): string {
   return [schema.type ?? 'anything', boundsOf(schema), pattern === null ? '' : `\`${pattern}\``].filter((part) => part !== '').join(' ');
 }
 
-function objectType({ properties, patternProperties }: Shown): string {
+function objectType({ properties, patternProperties }: SchemaShape): string {
   if (properties !== undefined) return `{${Object.keys(properties).join(', ')}}`;
   const [value] = Object.values(patternProperties ?? {});
   return value === undefined ? 'object' : `map to ${typeOf(value)}`;
 }
 
 /** The description of a field and of its parts. */
-function descriptionOf(schema: Shown): string {
+function descriptionOf(schema: SchemaShape): string {
   if (schema.title !== undefined) return '';
   const own = schema.description ?? '';
   const parts = Object.entries(schema.properties ?? {}).flatMap(([name, part]) =>

@@ -1,28 +1,5 @@
 import { isRecord } from '../solana/json-forms.ts';
-
-/** The parts of a JSON schema that are needed to find faults. */
-export interface FaultSchema {
-  readonly type?: string;
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly FaultSchema[];
-  readonly items?: FaultSchema;
-  readonly properties?: Readonly<Record<string, FaultSchema>>;
-  readonly patternProperties?: Readonly<Record<string, FaultSchema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: unknown;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  /** Unit of the number, for messages. */
-  readonly 'x-unit'?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly maxProperties?: number;
-  readonly pattern?: string;
-}
+import type { SchemaShape } from './values.ts';
 
 /** Path of a field (`filter.minSol`), to what is wrong. */
 type Faults = ReadonlyMap<string, string>;
@@ -38,13 +15,13 @@ type Note = (path: string, what: string) => void;
  * Finds what is wrong with a value: at most `maxFaults`, empty if nothing is found. If the schema has alternatives, the value is compared
  * with those of its own type, and the faults of the closest one are returned.
  */
-export function faultsOf(schema: FaultSchema, value: unknown): Faults {
+export function faultsOf(schema: SchemaShape, value: unknown): Faults {
   const found = new Map<string, string>();
   walk(schema, value, '', found);
   return found;
 }
 
-function walk(schema: FaultSchema, value: unknown, path: string, found: Map<string, string>): void {
+function walk(schema: SchemaShape, value: unknown, path: string, found: Map<string, string>): void {
   if (found.size >= maxFaults) return;
   const note: Note = (at, what) => {
     if (found.size < maxFaults && !found.has(at)) found.set(at, what);
@@ -62,7 +39,7 @@ function walk(schema: FaultSchema, value: unknown, path: string, found: Map<stri
   else if (isRecord(value)) object(schema, value, path, found, note);
 }
 
-function alternatives(schemas: readonly FaultSchema[], value: unknown, path: string, found: Map<string, string>): void {
+function alternatives(schemas: readonly SchemaShape[], value: unknown, path: string, found: Map<string, string>): void {
   const meant = schemas.filter((schema) => isOfType(schema, value));
   if (meant.length === 0) {
     const names = [...new Set(schemas.map(typeName))];
@@ -81,17 +58,17 @@ function alternatives(schemas: readonly FaultSchema[], value: unknown, path: str
 }
 
 /** Whether an object has any of these fields. */
-function shares(properties: Readonly<Record<string, FaultSchema>>, value: unknown): boolean {
+function shares(properties: Readonly<Record<string, SchemaShape>>, value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(properties).some((name) => Object.hasOwn(value, name));
 }
 
-function text(schema: FaultSchema, value: string, here: string, note: Note): void {
+function text(schema: SchemaShape, value: string, here: string, note: Note): void {
   if (value.length < (schema.minLength ?? 0)) note(here, `must have at least ${schema.minLength} characters`);
   else if (value.length > (schema.maxLength ?? Infinity)) note(here, `must have at most ${schema.maxLength} characters`);
   else if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) note(here, `must match ${schema.pattern}`);
 }
 
-function number(schema: FaultSchema, value: number, here: string, note: Note): void {
+function number(schema: SchemaShape, value: number, here: string, note: Note): void {
   const { minimum = -Infinity, exclusiveMinimum = -Infinity, maximum = Infinity, 'x-unit': unit } = schema;
   const bound = (limit: number): string => (unit === undefined ? String(limit) : `${limit} ${unit}`);
   if (value < minimum) note(here, `must be at least ${bound(minimum)}`);
@@ -99,7 +76,7 @@ function number(schema: FaultSchema, value: number, here: string, note: Note): v
   else if (value > maximum) note(here, `must be at most ${bound(maximum)}`);
 }
 
-function list(schema: FaultSchema, values: readonly unknown[], path: string, found: Map<string, string>, note: Note): void {
+function list(schema: SchemaShape, values: readonly unknown[], path: string, found: Map<string, string>, note: Note): void {
   const here = path === '' ? '(message)' : path;
   if (values.length < (schema.minItems ?? 0)) return note(here, `must have at least ${schema.minItems} elements`);
   if (values.length > (schema.maxItems ?? Infinity)) return note(here, `must have at most ${schema.maxItems} elements`);
@@ -107,7 +84,7 @@ function list(schema: FaultSchema, values: readonly unknown[], path: string, fou
   for (let i = 0; i < values.length && found.size < maxFaults; i++) walk(schema.items, values[i], below(path, String(i)), found);
 }
 
-function object(schema: FaultSchema, value: Record<string, unknown>, path: string, found: Map<string, string>, note: Note): void {
+function object(schema: SchemaShape, value: Record<string, unknown>, path: string, found: Map<string, string>, note: Note): void {
   const { properties = {}, required = [] } = schema;
   const [ofOthers] = Object.values(schema.patternProperties ?? {});
   const names = Object.keys(value);
@@ -128,7 +105,7 @@ function below(path: string, name: string): string {
   return path === '' ? shown : `${path}.${shown}`;
 }
 
-function isOfType(schema: FaultSchema, value: unknown): boolean {
+function isOfType(schema: SchemaShape, value: unknown): boolean {
   if (schema.anyOf !== undefined) return schema.anyOf.some((one) => isOfType(one, value));
   if (schema.const !== undefined) return typeof value === typeof schema.const;
   if (schema.enum !== undefined) return schema.enum.some((one) => typeof one === typeof value);
@@ -150,7 +127,7 @@ function isOfType(schema: FaultSchema, value: unknown): boolean {
   }
 }
 
-function typeName(schema: FaultSchema): string {
+function typeName(schema: SchemaShape): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return `one of ${schema.enum.map((one) => JSON.stringify(one)).join(', ')}`;
   switch (schema.type) {

@@ -12,6 +12,36 @@ export interface Described {
   readonly [keyword: string]: unknown;
 }
 
+/** The keywords of a JSON schema that validation, documents, codecs and generated clients read. */
+export interface SchemaShape {
+  readonly type?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly SchemaShape[];
+  readonly items?: SchemaShape;
+  readonly properties?: Readonly<Record<string, SchemaShape>>;
+  readonly patternProperties?: Readonly<Record<string, SchemaShape>>;
+  readonly additionalProperties?: unknown;
+  readonly required?: readonly string[];
+  readonly title?: string;
+  readonly description?: string;
+  /** See `Described`. */
+  readonly documented?: SchemaShape;
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  /** Unit of the number, for messages. */
+  readonly 'x-unit'?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly pattern?: string;
+}
+
 const safe = Number.MAX_SAFE_INTEGER;
 const sentence = (...parts: readonly (string | undefined)[]): { readonly description?: string } => {
   const description = parts.filter((part) => part !== undefined && part !== '').join(' ');

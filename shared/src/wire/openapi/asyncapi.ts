@@ -7,9 +7,10 @@ import { streamLimits } from '../stream/limits.ts';
 import { DialectCommand, dialectSchemas } from '../stream/pumpportal.ts';
 import { EventFrame, noticeSchemas, replySchemas } from '../stream/replies.ts';
 import { exampleOf } from './example.ts';
-import type { Json, JsonObject, SchemaShape } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 import { errorList, type DocumentOptions, type Recorded } from './openapi.ts';
 import { componentName, SchemaBook } from './schema-book.ts';
+import type { SchemaShape } from '../values.ts';
 
 const about = `One WebSocket delivers all events of the token market as they happen. Messages are JSON in text frames, or with \`?format=msgpack\` MessagePack in binary frames. With \`?batch=1\`, every message of the server is an array of messages. No message of the server has more than ${streamLimits.frameBytes} bytes, unless one event alone is longer.
 

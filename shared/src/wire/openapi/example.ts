@@ -1,5 +1,6 @@
 import { exampleMint, exampleOrderId, exampleWallet } from '../rest/trade-examples.ts';
 import {
+  type SchemaShape,
   addressPattern,
   base64Pattern,
   epochPattern,
@@ -16,7 +17,7 @@ import {
   topicPattern,
   versionPattern,
 } from '../values.ts';
-import type { Json, SchemaShape } from './json.ts';
+import type { Json } from './json.ts';
 
 const walletNames = /^(publicKey|accounts|creator|trader|feePayer|account)$/;
 const someSignature = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW';

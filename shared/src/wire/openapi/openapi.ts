@@ -5,8 +5,9 @@ import { maxIdempotencyKeyChars, type EndpointSpec } from '../rest/endpoint.ts';
 import { endpointErrors, endpointPaths } from './endpoint-errors.ts';
 import { exampleOf } from './example.ts';
 import { headerComponents, headersOf } from './headers.ts';
-import type { Json, JsonObject, SchemaShape } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 import { SchemaBook } from './schema-book.ts';
+import type { SchemaShape } from '../values.ts';
 
 /** The part of a plan that the documents show. */
 export interface PlanNote {
