@@ -248,7 +248,7 @@ function openReading(
   const ended = new AbortController();
   const rpc = chainRpc(config.rpc?.httpUrls ?? null);
   logSuspensions(config.rpc?.httpUrls ?? [], log);
-  const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.linkUp, clock });
+  const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.delivery.linkUp, clock });
   const newestSlot = (): number => health.newestSlot();
   const reader = createAccountReader(rpc.each, { newestSlot, answersWithinMs, signal: ended.signal });
   const fetcher = new MetadataFetcher({ ipfsGateways: config.ipfsGateways });

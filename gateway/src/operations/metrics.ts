@@ -79,16 +79,18 @@ export function gatewayMetrics(of: GatewayMetricsParts): Metric[] {
   ];
 }
 
-function streamMetrics({ stats, connections, compressed, bufferedBytes, catchUps, fanout, dialect, history, linkUp, bus }: Hub): Metric[] {
+function streamMetrics(hub: Hub): Metric[] {
+  const { stats, fanout, dialect, history } = hub;
+  const bus = hub.bus.counters;
   return [
-    gauge('bus_link_up', 'The link to the bus is up.', linkUp ? 1 : 0),
+    gauge('bus_link_up', 'The link to the bus is up.', hub.delivery.linkUp ? 1 : 0),
     counter('bus_refills_total', 'Times that announcements were missing and the log was read instead.', bus.refills),
     counter('bus_malformed_total', 'Messages on the bus that were malformed.', bus.malformed),
     counter('bus_epochs_total', 'Epochs of the log that ended.', bus.epochChanges),
-    gauge('connections', 'Open stream connections.', connections),
-    gauge('compressed_connections', 'Open stream connections whose messages are compressed.', compressed),
-    gauge('buffered_bytes', 'Bytes buffered in this process for stream connections.', bufferedBytes),
-    gauge('catch_ups', 'Replays in progress.', catchUps),
+    gauge('connections', 'Open stream connections.', hub.connections),
+    gauge('compressed_connections', 'Open stream connections whose messages are compressed.', hub.compressed),
+    gauge('buffered_bytes', 'Bytes buffered in this process for stream connections.', hub.slowConsumers.bufferedBytes),
+    gauge('catch_ups', 'Replays in progress.', hub.catchUps.size),
     gauge('topics', 'Topics with at least one follower.', fanout.topicCount + dialect.topicCount),
     gauge('history_entries', 'Events retained for replays.', history.entries),
     gauge('history_bytes', 'Memory of the retained events.', history.bytes),

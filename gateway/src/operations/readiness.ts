@@ -9,7 +9,7 @@ import type { Hub } from '../stream/hub.ts';
 const maxSlotAgeMs = 10_000;
 
 export interface ReadinessParts {
-  readonly hub: Pick<Hub, 'ready' | 'linkUp'>;
+  readonly hub: { readonly delivery: Pick<Hub['delivery'], 'ready' | 'linkUp'> };
   readonly health: Pick<MarketHealth, 'fault' | 'slotAgeMs'>;
   /** Null if the keys do not come from a store. */
   readonly store: Pick<Store, 'health' | 'time'> | null;
@@ -22,7 +22,7 @@ export interface ReadinessParts {
 /** The fault of each part that a gateway needs. One endpoint of several that fails is no fault. */
 export function gatewayParts({ hub, health, store, limiter, rpc, trading }: ReadinessParts): Parts {
   return {
-    bus: hub.ready ? null : hub.linkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.',
+    bus: hub.delivery.ready ? null : hub.delivery.linkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.',
     ingest: ingestFault(health),
     store: store?.health.fault() ?? null,
     clock: store?.time.fault() ?? null,

@@ -65,7 +65,7 @@ export function statusOf(of: StatusParts): Status {
       suspended: suspendedForMs > 0,
       suspendedForMs,
     })),
-    bus: { kind: bus === null ? 'in-process' : 'redis', linkUp: hub.linkUp, caughtUp: hub.ready, epoch: hub.epoch },
+    bus: { kind: bus === null ? 'in-process' : 'redis', linkUp: hub.delivery.linkUp, caughtUp: hub.delivery.ready, epoch: hub.bus.epoch },
     stream: {
       connections: hub.connections,
       topics: fanout.topicCount + dialect.topicCount,

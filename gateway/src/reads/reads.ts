@@ -36,7 +36,7 @@ export function createReads(parts: ReadsParts): { readonly endpoints: readonly B
   const { hub, health, reader: accounts, rpc, holderRpcs, market, pools, metadata, clock, paperBalanceOf, log, signal } = parts;
   const offChain = (uri: string) => metadata.get(uri);
   const { history } = hub;
-  const placeOf: Hub['placeOf'] = (epoch) => hub.placeOf(epoch);
+  const placeOf: Hub['bus']['placeOf'] = (epoch) => hub.bus.placeOf(epoch);
   const book = new TokenBook({ accounts, market, history, health, pools, placeOf, slots: hub.fanout.slots, offChain, clock, log });
   hub.listen(book);
   hub.dialect.supplyOf = (mint) => book.supplyOf(mint);

@@ -1,4 +1,4 @@
-import type { BusCounters, BusSubscriber, EpochPlace } from '@sluice/shared/bus/bus.ts';
+import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
@@ -54,14 +54,14 @@ export class Hub {
   readonly history: History;
   readonly fanout: Fanout;
   readonly dialect: PumpPortalDialect;
-  readonly #bus: BusSubscriber;
+  readonly bus: BusSubscriber;
   readonly #clock: Clock;
   readonly #slices = new Slices();
-  readonly #slowConsumers: SlowConsumers;
-  readonly #catchUps: CatchUps;
+  readonly slowConsumers: SlowConsumers;
+  readonly catchUps: CatchUps;
   readonly #candleDemand: CandleDemand;
   readonly #connections: Connections;
-  readonly #delivery: Delivery;
+  readonly delivery: Delivery;
   readonly #ticker: Ticker;
   #draining = false;
 
@@ -123,13 +123,13 @@ export class Hub {
     this.history = history;
     this.fanout = fanout;
     this.dialect = dialect;
-    this.#bus = bus;
+    this.bus = bus;
     this.#clock = clock;
-    this.#slowConsumers = slowConsumers;
-    this.#catchUps = catchUps;
+    this.slowConsumers = slowConsumers;
+    this.catchUps = catchUps;
     this.#candleDemand = candleDemand;
     this.#connections = connections;
-    this.#delivery = new Delivery({ ...shared, events });
+    this.delivery = new Delivery({ ...shared, events });
     this.#ticker = new Ticker(shared);
   }
 
@@ -157,45 +157,14 @@ export class Hub {
     return this.#connections.keylessUsages;
   }
 
-  /** Bytes buffered for all connections, as of the last second. */
-  get bufferedBytes(): number {
-    return this.#slowConsumers.bufferedBytes;
-  }
-
-  /** Replays in progress. */
-  get catchUps(): number {
-    return this.#catchUps.size;
-  }
-
-  get bus(): BusCounters {
-    return this.#bus.counters;
-  }
-
-  get epoch(): string {
-    return this.#bus.epoch;
-  }
-
-  get linkUp(): boolean {
-    return this.#delivery.linkUp;
-  }
-
-  /** The link to the bus is up, and its history has been read. */
-  get ready(): boolean {
-    return this.#delivery.ready;
-  }
-
-  placeOf(epoch: string): EpochPlace | null {
-    return this.#bus.placeOf(epoch);
-  }
-
   /** Adds a listener to the log inside this gateway. Call it before `start`. */
   listen(listener: LogListener): void {
-    this.#delivery.listen(listener);
+    this.delivery.listen(listener);
   }
 
   /** Reads the history of the bus, then follows it. Resolves once it has caught up. */
   async start(): Promise<void> {
-    await this.#delivery.start();
+    await this.delivery.start();
     this.#ticker.start();
   }
 
@@ -223,8 +192,8 @@ export class Hub {
 
   close(): void {
     this.#ticker.close();
-    this.#slowConsumers.close();
-    this.#catchUps.close();
+    this.slowConsumers.close();
+    this.catchUps.close();
     this.#candleDemand.close();
     this.fanout.batcher.flushAll();
     this.#connections.close();
