@@ -65,10 +65,11 @@ function scoreOf(heading: string, pageTitle: string, sectionText: string, words:
   return scores.reduce((sum, score) => sum + score, isPhrase ? points.phrase : 0);
 }
 
-/** The text around the words as they were typed, or around the first of them, with all of them marked. */
+/** The text around the words as they were typed, or around the rarest of them, with all of them marked. */
 function excerptOf(text: string, words: readonly string[]): readonly Piece[] {
   const lower = text.toLowerCase();
-  const places = [words.join(' '), ...words].map((word) => lower.indexOf(word)).filter((place) => place !== -1);
+  const rarestFirst = words.toSorted((a, b) => lower.split(a).length - lower.split(b).length);
+  const places = [words.join(' '), ...rarestFirst].map((word) => lower.indexOf(word)).filter((place) => place !== -1);
   const first = places[0] ?? 0;
   const start = first < before ? 0 : Math.min(text.indexOf(' ', first - before) + 1, first);
   const space = text.lastIndexOf(' ', start + excerptLength);
