@@ -15,7 +15,10 @@ export interface Line<Item> {
 export interface Folding<Item, Owner extends Line<Item>> {
   /** The fields of an item that decide about it. */
   of(item: Item): { readonly id: string; readonly slot: number; readonly commitment: Commitment };
-  /** The event counts for good. It is the first of its line, so each line is folded in chain order. */
+  /**
+   * The event counts for good. It is the first of its line, so a line is folded in chain order. Exception: an event that comes after later ones were
+   * folded (read late, or of a slot that was decided before) is folded after them.
+   */
   fold(owner: Owner, item: Item): void;
   /** The event at this place of the line is retracted, or its slot is dead. It was not folded, and leaves the line after this call. */
   undo(owner: Owner, at: number): void;
