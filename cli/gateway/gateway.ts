@@ -15,7 +15,7 @@ import { venues } from '@sluice/venues/registry.ts';
 import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
 import type { DashboardOptions } from '@sluice/gateway/accounts/gate.ts';
 import { dashboardRoutes } from '@sluice/gateway/accounts/routes.ts';
-import { createSessionCallers } from '@sluice/gateway/accounts/session-callers.ts';
+import { createSessionCallers } from '@sluice/gateway/accounts/sessions/session-callers.ts';
 import type { Authenticator } from '@sluice/gateway/auth/principal.ts';
 import { chainRpc } from '@sluice/gateway/reads/chain/chain-rpc.ts';
 import { faucetOf } from '@sluice/gateway/reads/chain/faucet.ts';

@@ -4,7 +4,7 @@ import { agreedClock } from '@sluice/shared/clock/agreed-time.ts';
 import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/log/log.ts';
-import { Nonces } from '@sluice/gateway/accounts/nonces.ts';
+import { Nonces } from '@sluice/gateway/accounts/sign-in/nonces.ts';
 import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { openSigningKey } from '@sluice/gateway/auth/pepper.ts';
 import type { Authenticator } from '@sluice/gateway/auth/principal.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { signInText } from '@sluice/gateway/accounts/sign-in-message.ts';
+import { signInText } from '@sluice/gateway/accounts/sign-in/sign-in-message.ts';
 import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { startGateway, type Gateway } from '../../cli/gateway/gateway.ts';
 import { endOfKeyMs } from '@sluice/gateway/auth/api-keys.ts';

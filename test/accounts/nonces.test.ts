@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { nonceMs, Nonces } from '@sluice/gateway/accounts/nonces.ts';
+import { nonceMs, Nonces } from '@sluice/gateway/accounts/sign-in/nonces.ts';
 import { describe, expect, it } from 'vitest';
 
 const nowMs = 1_795_276_089_393;

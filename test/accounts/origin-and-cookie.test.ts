@@ -1,7 +1,7 @@
 import { addressGroup } from '@sluice/gateway/accounts/guard.ts';
-import { publicOrigins } from '@sluice/gateway/accounts/public-origins.ts';
+import { publicOrigins } from '@sluice/gateway/accounts/sign-in/public-origins.ts';
 import { newToken } from '@sluice/gateway/accounts/secrets.ts';
-import { endedSessionCookie, sessionCookie, sessionTokenOf } from '@sluice/gateway/accounts/session-cookie.ts';
+import { endedSessionCookie, sessionCookie, sessionTokenOf } from '@sluice/gateway/accounts/sessions/session-cookie.ts';
 import { isSmallOrder } from '@sluice/shared/solana/curve.ts';
 import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
 import { describe, expect, it } from 'vitest';

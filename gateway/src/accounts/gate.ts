@@ -13,12 +13,12 @@ import type { Store } from '../store/store.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 import type { UsageOfKeys } from '../usage/usage-of-keys.ts';
 import { addressGroup, mayRead, originOfChange } from './guard.ts';
-import type { Nonces } from './nonces.ts';
-import { publicOrigins, type PublicOrigin, type PublicOrigins } from './public-origins.ts';
-import { sessionCookie, sessionTokenOf } from './session-cookie.ts';
-import { beginSession, findSession, isCsrfTokenOf, maxSessionMs, type SignedIn } from './sessions.ts';
+import type { Nonces } from './sign-in/nonces.ts';
+import { publicOrigins, type PublicOrigin, type PublicOrigins } from './sign-in/public-origins.ts';
+import { sessionCookie, sessionTokenOf } from './sessions/session-cookie.ts';
+import { beginSession, findSession, isCsrfTokenOf, maxSessionMs, type SignedIn } from './sessions/sessions.ts';
 import type { WalletParts } from './wallets.ts';
-import type { SignInFault, SignInOutcome } from './sign-in.ts';
+import type { SignInFault, SignInOutcome } from './sign-in/sign-in.ts';
 
 export interface DashboardOptions {
   readonly store: Store;

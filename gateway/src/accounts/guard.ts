@@ -1,5 +1,5 @@
 import type { HttpRequest } from '../transport/transport.ts';
-import type { PublicOrigin, PublicOrigins } from './public-origins.ts';
+import type { PublicOrigin, PublicOrigins } from './sign-in/public-origins.ts';
 
 /**
  * Our origin from whose page a changing request comes. Null if it comes from elsewhere, or its origin is unknown. Browsers send both headers,

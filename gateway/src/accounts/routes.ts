@@ -5,15 +5,15 @@ import type { Route, RouteHandler } from '../http/router.ts';
 import { StoreUnavailableError } from '../store/store-unavailable.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 import { Gate, notSignedIn, type DashboardOptions } from './gate.ts';
-import { choosePageKey } from './page-key.ts';
+import { choosePageKey } from './sessions/page-key.ts';
 import { deleteKey, listKeys, makeKey, rotateKey, type KeysOutcome } from './keys.ts';
-import type { PublicOrigins } from './public-origins.ts';
+import type { PublicOrigins } from './sign-in/public-origins.ts';
 import { DefaultWalletBody, ImportBody, LinkBody, NewKeyBody, NewWalletBody, RotateBody, SignInBody } from './schemas.ts';
 import type { StoredAccount } from '../store/interfaces/account-table.ts';
-import { endedSessionCookie } from './session-cookie.ts';
-import type { SignedIn } from './sessions.ts';
+import { endedSessionCookie } from './sessions/session-cookie.ts';
+import type { SignedIn } from './sessions/sessions.ts';
 import { chooseDefault, createWallet, importWallet, listOwnWallets, nameWallet, useFaucet, type WalletParts } from './wallets.ts';
-import { offerSignIn, signInByLink, signInByWallet } from './sign-in.ts';
+import { offerSignIn, signInByLink, signInByWallet } from './sign-in/sign-in.ts';
 
 /**
  * The routes under `/dashboard/` that the page of the dashboard calls: signing in, and keys. They require the cookie of a session; API keys

@@ -1,7 +1,7 @@
 import type { Logger } from '../../log/log.ts';
 import type { BusHandlers, BusSubscriber, EpochPlace, LogPosition, SubscriberOptions } from '../bus.ts';
 import { BusError, closedError, RedisFault } from '../bus-error.ts';
-import { LogCursor } from '../log-cursor.ts';
+import { LogCursor } from './log-cursor.ts';
 import { decodeMessage, maxBatchEntries, type LogMessage } from '../message.ts';
 import { PendingMessages } from '../pending-messages.ts';
 import { pause } from '../../abort/pause.ts';

@@ -1,4 +1,4 @@
-import { isCidr } from '../cidr.ts';
+import { isCidr } from './cidr.ts';
 import type { Config } from '../config.ts';
 import { listOf, inQuotes, type Fault, type Get } from '../fault.ts';
 import { isLoopback } from '../loopback.ts';

@@ -3,7 +3,7 @@ import type { EnvFile } from '../env-file.ts';
 import { inQuotes, type Fault, type Get } from '../fault.ts';
 import { isLoopback } from '../loopback.ts';
 import { standardMemory } from '../memory-bounds.ts';
-import { readPlans } from '../plans-file.ts';
+import { readPlans } from './plans-file.ts';
 import { readIpfsGateways } from './metadata-settings.ts';
 import { readOperations, type OperationsReaders } from './operations-settings.ts';
 import { readAllowedHosts, readCorsOrigins, readPublicUrl, readTrustedProxies } from './public-settings.ts';

@@ -1,4 +1,4 @@
-import { isToken } from './secrets.ts';
+import { isToken } from '../secrets.ts';
 
 /** Longest `Cookie` header that is read. */
 const maxCookieChars = 8 * 1024;

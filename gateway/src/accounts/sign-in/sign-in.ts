@@ -2,12 +2,12 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
 import { isOnCurve, isSmallOrder } from '@sluice/shared/solana/curve.ts';
 import { verifySignature } from '@sluice/shared/solana/keypair.ts';
-import { newKeyId } from '../auth/key-format.ts';
-import type { Store } from '../store/store.ts';
+import { newKeyId } from '../../auth/key-format.ts';
+import type { Store } from '../../store/store.ts';
 import type { PublicOrigin } from './public-origins.ts';
-import type { SignInBody } from './schemas.ts';
+import type { SignInBody } from '../schemas.ts';
 import { nonceMs, type Nonce, type Nonces } from './nonces.ts';
-import { tokenHash } from './secrets.ts';
+import { tokenHash } from '../secrets.ts';
 import { parseSignInText, type SignInMessage } from './sign-in-message.ts';
 
 /** How far the clock of a wallet may be ahead. Some wallets set the time themselves. */

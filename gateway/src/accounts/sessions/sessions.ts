@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { StoredAccount } from '../store/interfaces/account-table.ts';
-import type { StoredSession } from '../store/interfaces/session-table.ts';
-import type { Store } from '../store/store.ts';
-import { csrfTokenOf, newToken, tokenHash } from './secrets.ts';
+import type { StoredAccount } from '../../store/interfaces/account-table.ts';
+import type { StoredSession } from '../../store/interfaces/session-table.ts';
+import type { Store } from '../../store/store.ts';
+import { csrfTokenOf, newToken, tokenHash } from '../secrets.ts';
 
 /** Milliseconds after which an unused session ends. */
 const idleMs = 24 * 60 * 60_000;

@@ -1,6 +1,6 @@
-import type { BusHandlers, EpochPlace, LogPosition } from './bus.ts';
-import type { LogMessage } from './message.ts';
-import { placeOf, type LogState } from './redis/redis-history.ts';
+import type { BusHandlers, EpochPlace, LogPosition } from '../bus.ts';
+import type { LogMessage } from '../message.ts';
+import { placeOf, type LogState } from './redis-history.ts';
 
 /**
  * The place of one subscriber in the log. It decides what to do with a message:

@@ -1,13 +1,13 @@
-import type { Authenticator, Principal } from '../auth/principal.ts';
-import type { FindSessionCaller } from '../http/callers/callers.ts';
-import { inProcessLimiter } from '../ratelimit/create.ts';
-import type { Quota } from '../ratelimit/limiter.ts';
-import { StoreUnavailableError } from '../store/store-unavailable.ts';
-import type { HttpRequest } from '../transport/transport.ts';
-import type { DashboardOptions } from './gate.ts';
-import { addressGroup, mayRead, originOfChange } from './guard.ts';
+import type { Authenticator, Principal } from '../../auth/principal.ts';
+import type { FindSessionCaller } from '../../http/callers/callers.ts';
+import { inProcessLimiter } from '../../ratelimit/create.ts';
+import type { Quota } from '../../ratelimit/limiter.ts';
+import { StoreUnavailableError } from '../../store/store-unavailable.ts';
+import type { HttpRequest } from '../../transport/transport.ts';
+import type { DashboardOptions } from '../gate.ts';
+import { addressGroup, mayRead, originOfChange } from '../guard.ts';
 import { principalOfKey } from './page-key.ts';
-import { publicOrigins } from './public-origins.ts';
+import { publicOrigins } from '../sign-in/public-origins.ts';
 import { sessionTokenOf } from './session-cookie.ts';
 import { findSession, isCsrfTokenOf } from './sessions.ts';
 

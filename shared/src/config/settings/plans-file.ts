@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { PlansOverride } from '../wire/plan-fields.ts';
-import { endpoints } from '../wire/rest/endpoints.ts';
-import { validator } from '../wire/validate.ts';
-import { inQuotes, type Fault, type Get } from './fault.ts';
-import { defaultPlans, type Plans } from './plans.ts';
-import { withoutMark } from './text-file.ts';
-import { readFileName } from './settings/setting-files.ts';
+import { PlansOverride } from '../../wire/plan-fields.ts';
+import { endpoints } from '../../wire/rest/endpoints.ts';
+import { validator } from '../../wire/validate.ts';
+import { inQuotes, type Fault, type Get } from '../fault.ts';
+import { defaultPlans, type Plans } from '../plans.ts';
+import { withoutMark } from '../text-file.ts';
+import { readFileName } from './setting-files.ts';
 
 /** Largest file. */
 const maxFileBytes = 64 * 1024;
