@@ -53,7 +53,7 @@ export function endpointSection({ method, paths, operation }: ShownEndpoint, err
     <p>200, <code>${type}</code>${type === 'application/json' ? html`: ${typeOf(schema)}` : nothing}</p>
     ${fieldTable(schema)}${exampleOf(answer[type]!)}
     <h3>Errors</h3>
-    ${errorTable(errors.filter(({ code }) => codesOf(operation).includes(code)))}
+    ${errorRows(errors.filter(({ code }) => codesOf(operation).includes(code)))}
   </section>`;
 }
 
@@ -89,7 +89,7 @@ function codesOf(operation: JsonObject): readonly string[] {
   );
 }
 
-export function errorTable(errors: readonly ErrorRow[]): Html {
+export function errorRows(errors: readonly ErrorRow[]): Html {
   const rows = errors.map(({ code, status, retryable, message, closeCode }) => [
     html`${status}`,
     html`<code>${code}</code>`,

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
-import { endpointSection, errorTable, type ErrorRow } from './endpoint-section.ts';
+import { endpointSection, errorRows, type ErrorRow } from './endpoint-section.ts';
 import { fieldTable } from './fields.ts';
 import { codeBlock, html, inline, prose, table, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
@@ -87,7 +87,7 @@ function endpointTopic(tag: string, all: readonly ShownEndpoint[], errors: reado
 
 function errorPage(openApi: JsonObject, errors: readonly ErrorRow[]): Html {
   return html`<p>Every error has this form. Branch on its code.</p>
-    ${codeBlock('json', JSON.stringify(at(openApi, 'components', 'examples', 'RATE_LIMIT', 'value'), null, 1))} ${errorTable(errors)}`;
+    ${codeBlock('json', JSON.stringify(at(openApi, 'components', 'examples', 'RATE_LIMIT', 'value'), null, 1))} ${errorRows(errors)}`;
 }
 
 function authentication(openApi: JsonObject): Html {

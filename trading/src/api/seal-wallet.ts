@@ -3,7 +3,7 @@ import { readSecretKey } from '../signer/custody/secret-key-text.ts';
 import type { SealedWallet } from '../signer/wire/protocol.ts';
 
 /** Seals the wallet of this secret key; null: a new wallet. `seal` is that of the signing process. */
-export async function sealWallet(
+export async function sealSecretKey(
   seal: (seed: Uint8Array | null) => Promise<SealedWallet | null>,
   secretKey: string | null,
 ): Promise<SealOutcome> {

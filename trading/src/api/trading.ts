@@ -35,7 +35,7 @@ import { tradingOff } from '../place/admission/admission.ts';
 import type { Refusal } from '../place/outcome.ts';
 import type { PlaceOrder } from '../place/place-order.ts';
 import { createWalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
-import { sealWallet } from './seal-wallet.ts';
+import { sealSecretKey } from './seal-wallet.ts';
 import { createTradingRole, type RoleReport, type TradingRole } from './role/trading-role.ts';
 import type { SendFirst } from '../place/first-send.ts';
 import { firstRound } from '../send/first-round.ts';
@@ -268,7 +268,7 @@ function createTrading(options: TradingParts): Trading {
     ).concat(paper.endpoints),
     paperBalanceOf: paper.balanceOf,
     sealWallet: async (secretKey) =>
-      mode === 'paper' ? { ok: false, reason: 'paper' } : sealWallet((seed) => signer.seal(seed), secretKey),
+      mode === 'paper' ? { ok: false, reason: 'paper' } : sealSecretKey((seed) => signer.seal(seed), secretKey),
     start: async () => {
       await role.start();
       await Promise.race([desks.open?.storedFollowed, pause(followStoredWithinMs, undefined, { ref: false })]);

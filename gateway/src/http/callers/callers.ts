@@ -9,7 +9,7 @@ import { apiKeyOf } from './credentials.ts';
 import { retryAfterSeconds } from '../headers/rate-headers.ts';
 
 /** Why a caller with a valid key is refused. */
-export interface Refusal {
+export interface CallerRefusal {
   readonly error: ErrorCode;
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ export interface Caller {
   readonly principal: Principal | null;
   /** What is left of the key's limit; null for an unknown caller. */
   readonly decision: LimitDecision | null;
-  readonly refusal: Refusal | null;
+  readonly refusal: CallerRefusal | null;
 }
 
 const unknownCaller: Caller = { principal: null, decision: null, refusal: null };
@@ -97,12 +97,12 @@ export function createCallers({ authenticator, limits, addressOf, findSession }:
   };
 }
 
-function addressRefusal({ ipRanges }: Principal, address: string): Refusal | null {
+function addressRefusal({ ipRanges }: Principal, address: string): CallerRefusal | null {
   if (addressAllowed(ipRanges, address)) return null;
   return { error: 'FORBIDDEN', message: 'The key may not be used from this address.', details: { address } };
 }
 
-function callerOf(principal: Principal, decision: LimitDecision, refusal: Refusal | null): Caller {
+function callerOf(principal: Principal, decision: LimitDecision, refusal: CallerRefusal | null): Caller {
   return {
     principal,
     decision,
@@ -110,7 +110,7 @@ function callerOf(principal: Principal, decision: LimitDecision, refusal: Refusa
   };
 }
 
-function rateRefusal(limit: number, decision: LimitDecision): Refusal {
+function rateRefusal(limit: number, decision: LimitDecision): CallerRefusal {
   const seconds = retryAfterSeconds(decision);
   return {
     error: 'RATE_LIMIT',

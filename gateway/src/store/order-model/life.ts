@@ -34,7 +34,7 @@ export type Evidence =
  * `nothing`: the evidence adds nothing to what is stored. `contradiction`: the evidence and the stored order cannot both be true. The order
  * stays as it is, and the contradiction is logged for an operator.
  */
-export type Verdict =
+export type OrderVerdict =
   | { readonly kind: 'change'; readonly change: OrderChange }
   | { readonly kind: 'nothing' }
   | { readonly kind: 'contradiction' };
@@ -64,12 +64,12 @@ export function mayInsert({ kind, state, signature }: Pick<OrderProgress, 'kind'
   return kind === 'paper' ? state === 'finalized' : state === 'submitted' && signature !== null;
 }
 
-const change = (what: OrderChange): Verdict => ({ kind: 'change', change: what });
-const nothing: Verdict = { kind: 'nothing' };
-const contradiction: Verdict = { kind: 'contradiction' };
+const change = (what: OrderChange): OrderVerdict => ({ kind: 'change', change: what });
+const nothing: OrderVerdict = { kind: 'nothing' };
+const contradiction: OrderVerdict = { kind: 'contradiction' };
 
 /** How evidence changes an order. An order never goes back to an earlier state, except from `unknown`, and never leaves an end state. */
-export function judge(order: OrderProgress, evidence: Evidence): Verdict {
+export function judge(order: OrderProgress, evidence: Evidence): OrderVerdict {
   const { state } = order;
   if (endStates.has(state)) return judgeEnded(order, evidence);
   switch (evidence.kind) {
@@ -93,7 +93,7 @@ function readBy({ fill, terms = null }: Extract<Evidence, { kind: 'landed' }>, o
   return order.terms === null && terms !== null ? { fill, terms } : { fill };
 }
 
-function judgeLanded(order: OrderProgress, evidence: Extract<Evidence, { kind: 'landed' }>): Verdict {
+function judgeLanded(order: OrderProgress, evidence: Extract<Evidence, { kind: 'landed' }>): OrderVerdict {
   const { commitment, error, fill } = evidence;
   const { state, kind } = order;
   if (order.signature === null || kind === 'paper') return contradiction;
@@ -106,7 +106,7 @@ function judgeLanded(order: OrderProgress, evidence: Extract<Evidence, { kind: '
   return next === state && fill !== null && order.fill === null ? change(read) : nothing;
 }
 
-function judgeEnded(order: OrderProgress, evidence: Evidence): Verdict {
+function judgeEnded(order: OrderProgress, evidence: Evidence): OrderVerdict {
   const { state, fill, kind } = order;
   if (evidence.kind === 'landed') {
     if (state === 'expired') return contradiction;
