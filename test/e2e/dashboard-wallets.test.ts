@@ -123,7 +123,7 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
     const third = cardOf('third');
     await press(third, 'Faucet');
     await third.getByText('10 SOL').first().waitFor();
-    await third.locator('tbody tr', { hasText: 'USDC' }).getByText('1,000', { exact: true }).waitFor();
+    await third.locator('tbody tr', { hasText: 'USDC' }).getByText('1.00K', { exact: true }).waitFor();
     await press(third, 'Default');
     const chosen = page.getByRole('dialog', { name: 'Default wallet' });
     await tabTo(page, chosen.getByLabel('API key'));

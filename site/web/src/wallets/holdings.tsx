@@ -1,6 +1,7 @@
 import type { Portfolio } from '@sluice/client';
 import { sluice } from '../state/server.ts';
 import { many, price, short, sol, usd } from '../format/price.ts';
+import { nameOf } from '../metadata/names.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { openToken, TokenLink } from '../parts/links.tsx';
 import { AsOf, Empty, Fact, Fault } from '../parts/parts.tsx';
@@ -44,7 +45,7 @@ export function Holdings({ publicKey, sets = 0 }: { readonly publicKey: string; 
             {shown.map((one) => (
               <tr key={one.mint} class="opens" onClick={(event) => openToken(event, one.mint)}>
                 <td>
-                  <TokenLink mint={one.mint} symbol={one.symbol} name={one.name} withMint />
+                  <TokenLink mint={one.mint} symbol={one.symbol ?? nameOf(one.mint)?.symbol} name={one.name} withMint />
                 </td>
                 <td class="number">{short(one.uiAmount)}</td>
                 <td class="number wide-only">{one.priceUsd === null ? '–' : `$${price(one.priceUsd)}`}</td>
