@@ -8,12 +8,19 @@ import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known
 import type { QuotedMint, QuotedTrade } from '@sluice/venues/quoting.ts';
 import { raydiumClmm } from '@sluice/venues/raydium-clmm/index.ts';
 import { config as configAt, pool as poolAt, poolLength, tickArray, tickArrayLength } from '@sluice/venues/raydium-clmm/layout.ts';
-import { accountDiscriminators, programId, swapInstructions, tickArrayAddress } from '@sluice/venues/raydium-clmm/program.ts';
+import {
+  accountDiscriminators,
+  eventDiscriminators,
+  programId,
+  swapInstructions,
+  tickArrayAddress,
+} from '@sluice/venues/raydium-clmm/program.ts';
 import { sqrtPriceOfTick } from '@sluice/venues/raydium-clmm/tick-math.ts';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { RealMachine } from '../simnet/support/real-machine.ts';
-import { fuzzCases } from '../support/fuzz.ts';
+import { feesIn } from '@sluice/venues/fee.ts';
+import { fuzzCases, mutated } from '../support/fuzz.ts';
 
 /** The real program swaps on random pools, through ticks and tick arrays. Quotes must agree with it, to the unit. */
 const binary = join(process.env['PROGRAMS_DIR'] ?? '', `${programId}.so`);
@@ -74,10 +81,10 @@ const setups: fc.Arbitrary<Setup> = fc.record({
   ),
 });
 
-function worldOf({ tick, liquidity, rates, positions }: Setup): { readonly machine: RealMachine; readonly arrays: readonly string[] } {
-  const machine = new RealMachine([trader], 10n ** 12n);
-  machine.addProgram(programId, readFileSync(binary));
-  machine.setTime(BigInt(at.unixTimeS));
+type Accounts = Map<string, { readonly lamports: bigint; readonly owner: string; readonly data: Buffer }>;
+
+function accountsOf({ tick, liquidity, rates, positions }: Setup): { readonly accounts: Accounts; readonly arrays: readonly string[] } {
+  const accounts: Accounts = new Map();
   const center = Math.floor(tick / spacing) * spacing;
   const nets = new Map<number, { net: bigint; gross: bigint }>();
   const add = (where: number, net: bigint): void => {
@@ -119,7 +126,7 @@ function worldOf({ tick, liquidity, rates, positions }: Setup): { readonly machi
     }
     data[tickArray.ticks + 60 * tickArray.tickLength] = count;
     const address = tickArrayAddress(poolAddress, start);
-    machine.put(address, { ...owned, data });
+    accounts.set(address, { ...owned, data });
     return address;
   });
   const config = Buffer.alloc(117);
@@ -130,18 +137,27 @@ function worldOf({ tick, liquidity, rates, positions }: Setup): { readonly machi
   const observation = Buffer.alloc(8 + 1 + 8 + 2 + 32 + 44 * 100 + 32);
   observation.set([0x7a, 0xae, 0xc5, 0x35, 0x81, 0x09, 0xa5, 0x84, 1]);
   observation.set(addressBytes(poolAddress), 19);
-  machine.put(poolAddress, { ...owned, data: pool });
-  machine.put(configAddress, { ...owned, data: config });
-  machine.put(observationAddress, { ...owned, data: observation });
+  accounts.set(poolAddress, { ...owned, data: pool });
+  accounts.set(configAddress, { ...owned, data: config });
+  accounts.set(observationAddress, { ...owned, data: observation });
   for (const index of [0, 1] as const) {
     const mint = Buffer.alloc(82);
     mint.writeBigUInt64LE(rich * 4n, 36);
     mint.set([6, 1], 44);
-    machine.put(mints[index], { lamports: 10n ** 9n, owner: tokenProgram, data: mint });
-    machine.put(vaults[index], tokenAccount(mints[index], poolAddress));
-    machine.put(own[index], tokenAccount(mints[index], trader.publicKey));
+    accounts.set(mints[index], { lamports: 10n ** 9n, owner: tokenProgram, data: mint });
+    accounts.set(vaults[index], tokenAccount(mints[index], poolAddress));
+    accounts.set(own[index], tokenAccount(mints[index], trader.publicKey));
   }
-  machine.put(memoProgram, { lamports: 1n, owner: tokenProgram, data: Buffer.alloc(0) });
+  accounts.set(memoProgram, { lamports: 1n, owner: tokenProgram, data: Buffer.alloc(0) });
+  return { accounts, arrays };
+}
+
+function worldOf(setup: Setup): { readonly machine: RealMachine; readonly arrays: readonly string[] } {
+  const machine = new RealMachine([trader], 10n ** 12n);
+  machine.addProgram(programId, readFileSync(binary));
+  machine.setTime(BigInt(at.unixTimeS));
+  const { accounts, arrays } = accountsOf(setup);
+  for (const [address, account] of accounts) machine.put(address, account);
   return { machine, arrays };
 }
 
@@ -217,3 +233,90 @@ function startsOf(arrays: readonly string[], machine: RealMachine): readonly str
   const startOf = (address: string): number => machine.account(address)!.data.readInt32LE(tickArray.start);
   return arrays.toSorted((one, other) => startOf(one) - startOf(other));
 }
+
+/** A swap of coin 0 with a transfer fee; the longer one also has a trade fee. */
+function sampleSwap(length: number): Buffer {
+  const data = Buffer.alloc(length);
+  data.set(eventDiscriminators.swap);
+  data.set(addressBytes(poolAddress), 8);
+  for (const [index, value] of [10_000n, 20n, 9_000n, 30n].entries()) data.writeBigUInt64LE(value, 136 + index * 8);
+  data[168] = 1;
+  u128(data, 1n << 64n, 169);
+  u128(data, 10n ** 9n, 185);
+  if (length > 205) data.writeBigUInt64LE(25n, 205);
+  return data;
+}
+
+it('any bytes of an event give a sound trade, or a verdict', () => {
+  const accounts = Array.from({ length: 13 }, (_, index) => key(index + 1));
+  accounts[2] = poolAddress;
+  const balance = { decimals: 6, owner: poolAddress, before: 500n };
+  const tokenBalances = [5, 6].map((at, index) => ({
+    ...balance,
+    account: accounts[at]!,
+    mint: mints[index]!,
+    after: index === 0 ? 900n : 100n,
+  }));
+  const created = Buffer.concat([eventDiscriminators.poolCreated, Buffer.alloc(182, 7)]);
+  let decodedTrades = 0;
+  fc.assert(
+    fc.property(
+      fc.oneof(...[sampleSwap(205), sampleSwap(221), created].map(mutated), fc.uint8Array()),
+      fc.nat(13),
+      fc.boolean(),
+      (data, length, isDirect) => {
+        const swap = isDirect ? swapInstructions[0]! : new Uint8Array(8);
+        const emitting = { programId, accounts: accounts.slice(0, length), data: swap, inner: [], at: -1 };
+        for (const instruction of [(): null => null, (): typeof emitting => emitting, (): typeof emitting => ({ ...emitting, accounts })]) {
+          const context = { record: 'event', data, text: null, instruction, feePayer: null, tokenBalances } as const;
+          raydiumClmm.decode(context, (event) => {
+            if (event.type !== 'trade') return;
+            decodedTrades++;
+            for (const trade of [event, event.needs?.complete({ trade: 2_500n, protocol: 120_000n, fund: 40_000n }) ?? event]) {
+              const { baseAmount, quoteAmount, priceBase, priceQuote, fees, depth } = trade;
+              expect([baseAmount, quoteAmount, depth ?? 0n, ...fees.map((fee) => fee.amount)].every((sum) => sum >= 0n)).toBe(true);
+              expect(priceBase > 0n && priceQuote > 0n).toBe(true);
+              // The parts of a fee are the whole fee.
+              expect([feesIn('base', fees), feesIn('quote', fees)]).toEqual([feesIn('base', event.fees), feesIn('quote', event.fees)]);
+            }
+          });
+        }
+      },
+    ),
+    { seed: 1, numRuns: fuzzCases(20_000) },
+  );
+  expect(decodedTrades).toBeGreaterThan(100);
+});
+
+it('any bytes of the accounts give a pool, rates, a quote or a verdict', () => {
+  const positions = [{ down: 20, up: 90, liquidity: 10n ** 9n }];
+  const { accounts } = accountsOf({ tick: 125, liquidity: 10n ** 12n, rates: [2_500, 120_000, 40_000], positions });
+  const sampleOf = (address: string): Buffer => accounts.get(address)!.data;
+  const changing = (address: string): fc.Arbitrary<readonly [string, Uint8Array]> =>
+    fc.oneof({ weight: 3, arbitrary: fc.constant(sampleOf(address)) }, mutated(sampleOf(address))).map((data) => [address, data]);
+  const mintOf = (address: string): QuotedMint => ({ address, decimals: 6, supply: 0n, transferFee: null });
+  const arrays = [...accounts.keys()].filter((address) => sampleOf(address).length === tickArrayLength);
+  const seen = { open: 0, malformed: 0, absent: 0, quoted: 0, rates: 0 };
+  fc.assert(
+    fc.property(fc.tuple(...[poolAddress, configAddress, ...arrays].map(changing)), trades, (changed, { exact, bits }) => {
+      const bytes = new Map(changed);
+      const pool = bytes.get(poolAddress)!;
+      raydiumClmm.decodeAccount(pool);
+      for (const other of [bytes.get(configAddress)!, null]) {
+        if (raydiumClmm.constantsOf!(pool, () => other).kind === 'decoded') seen.rates++;
+        if (other !== null) raydiumClmm.constantsOf!(other, () => null);
+      }
+      const lookup = (address: string): { owner: string; data: Uint8Array; lamports: bigint } | null => {
+        const data = bytes.get(address);
+        return data === undefined ? null : { ...owned, data };
+      };
+      let opened = raydiumClmm.quoting!.open(mintOf(mints[0]), [poolAddress], lookup, mintOf);
+      if (opened.kind === 'more') opened = raydiumClmm.quoting!.open(mintOf(mints[0]), [poolAddress, ...opened.addresses], lookup, mintOf);
+      if (opened.kind === 'more') throw new Error('The pool asks again.');
+      seen[opened.kind]++;
+      if (opened.kind === 'open' && opened.pool.quote({ exact, amount: 1n << BigInt(bits) }, at).ok) seen.quoted++;
+    }),
+    { seed: 2, numRuns: fuzzCases(3_000) },
+  );
+  for (const [name, number] of Object.entries(seen)) expect(number, name).toBeGreaterThan(3);
+});

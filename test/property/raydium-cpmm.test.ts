@@ -18,7 +18,7 @@ import { expect, it } from 'vitest';
 import { fixtureAccount, fixturesPresent } from '../golden/fixtures.ts';
 import { RealMachine } from '../simnet/support/real-machine.ts';
 import { completed } from '../support/events/decoded.ts';
-import { fuzzCases } from '../support/fuzz.ts';
+import { fuzzCases, mutated } from '../support/fuzz.ts';
 
 /** The real program runs random swaps on random pools. Quote, event and accounts must agree with it, to the unit. */
 const binary = join(process.env['PROGRAMS_DIR'] ?? '', `${programId}.so`);
@@ -267,17 +267,6 @@ it.skipIf(!isPresent)(
   },
   120_000,
 );
-
-/** The layout's bytes, changed, cut or prolonged. */
-const mutated = (sample: Uint8Array): fc.Arbitrary<Uint8Array> =>
-  fc
-    .tuple(fc.array(fc.tuple(fc.nat(sample.length - 9), fc.nat(255)), { maxLength: 12 }), fc.nat(sample.length + 8), fc.boolean())
-    .map(([changes, length, cuts]) => {
-      const bytes = new Uint8Array(cuts ? length : sample.length);
-      bytes.set(sample.subarray(0, bytes.length));
-      for (const [index, value] of changes) if (8 + index < bytes.length) bytes[8 + index] = value;
-      return bytes;
-    });
 
 function sampleEvent(length: number): Buffer {
   const data = Buffer.alloc(length);
