@@ -18,6 +18,10 @@ const report = {
     { index: 0, host: 'helius-rpc.com', state: 'up', slot: 1_000, slotsBehind: 0, connects: 1, faults: 0 },
     { index: 1, host: null, state: 'down', slot: 0, slotsBehind: 1_000, connects: 7, faults: 2 },
   ],
+  sources: [
+    { name: 'logs', slot: 1_000, endpointsUp: 2, first: 90, leadMs: 212.5, holes: 0, contradicted: 1 },
+    { name: 'blocks', first: 10, leadMs: null, holes: 'many', contradicted: -1 },
+  ],
   continuity: { watermark: 996, slots: { dead: 3 }, gaps: { filled: 5, lostTransactions: 1, lostSlots: 2 } },
   publisher: { retracted: 4 },
   venues: { 'pump-amm': { events: {} }, pump: { events: {} }, later: {} },
@@ -38,6 +42,10 @@ it('the status shows how far the leading ingest process has followed the chain, 
     watermark: 996,
     solUsd: { price: 151.5, slot: 990, ageMs: 1_200 },
     gaps: { filled: 5, lostTransactions: 1, lostSlots: 2 },
+    sources: [
+      { name: 'logs', first: 90, leadMs: 212.5, holes: 0, contradicted: 1 },
+      { name: 'blocks', first: 10, leadMs: null, holes: null, contradicted: 0 },
+    ],
     forks: { deadSlots: 3, retracted: 4 },
   });
   expect(sourceStatuses(ingests.slice(1), 0)).toEqual([

@@ -4,7 +4,9 @@ import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import {
   maxEndpoints,
+  maxFeeds,
   maxIngestNameChars,
+  maxSourceNameChars,
   maxSources,
   maxVersionChars,
   sourceStates,
@@ -39,6 +41,15 @@ export function chainStatus(ingests: readonly BusStatus[]): Status['chain'] {
       lostTransactions: countIn(gaps, 'lostTransactions'),
       lostSlots: countIn(gaps, 'lostSlots'),
     },
+    sources: recordsIn(value, 'sources')
+      .slice(0, maxFeeds)
+      .map((source) => ({
+        name: textIn(source, 'name', maxSourceNameChars) ?? '',
+        first: countIn(source, 'first'),
+        leadMs: amountIn(source, 'leadMs'),
+        holes: countIn(source, 'holes'),
+        contradicted: countIn(source, 'contradicted'),
+      })),
     forks: {
       deadSlots: countIn(recordIn(continuity, 'slots'), 'dead'),
       retracted: countIn(recordIn(value, 'publisher'), 'retracted'),
@@ -54,7 +65,7 @@ export function sourceStatuses(ingests: readonly BusStatus[], lagSlots: number):
   return ingests
     .flatMap(({ name, value }) => {
       const behind = value['leads'] === true ? lagSlots : 0;
-      return endpointsIn(value).map((endpoint) => sourceStatus(name, endpoint, behind));
+      return recordsIn(value, 'endpoints').map((endpoint) => sourceStatus(name, endpoint, behind));
     })
     .slice(0, maxSources);
 }
@@ -73,8 +84,14 @@ function sourceStatus(ingest: string, endpoint: Report, lagSlots: number): Statu
   };
 }
 
-function endpointsIn({ endpoints }: Report): readonly Report[] {
-  return Array.isArray(endpoints) ? (endpoints as readonly unknown[]).filter(isRecord) : [];
+function recordsIn(value: Report, name: string): readonly Report[] {
+  const found = value[name];
+  return Array.isArray(found) ? (found as readonly unknown[]).filter(isRecord) : [];
+}
+
+function amountIn(value: Report, name: string): number | null {
+  const found = value[name];
+  return typeof found === 'number' && Number.isFinite(found) && found >= 0 ? found : null;
 }
 
 function solUsdIn(value: Report): NonNullable<Status['chain']>['solUsd'] {

@@ -17,6 +17,9 @@ export const maxEndpoints = 16;
 export const maxIngestNameChars = 128;
 export const maxVersionChars = 32;
 const IngestName = (description: string) => Type.String({ maxLength: maxIngestNameChars, description });
+/** Ways in which one ingest process reads the chain. */
+export const maxFeeds = 8;
+export const maxSourceNameChars = 32;
 /** Sources in one answer: the endpoints of all ingest processes. */
 export const maxSources = 256;
 export const sourceStates = ['up', 'lagging', 'down'] as const;
@@ -91,6 +94,21 @@ const Status = Titled('status', {
           lostSlots: Nullable(Count('Slots of which something is missing in the stream.')),
         },
         { ...closed, description: 'Counts since it started.' },
+      ),
+      sources: Type.Array(
+        Closed({
+          name: Type.String({ maxLength: maxSourceNameChars, description: 'As in `SOURCES`.' }),
+          first: Nullable(Count('Transactions that it reported before all others.')),
+          leadMs: Nullable(
+            Type.Number({
+              minimum: 0,
+              description: 'By how much it was first on average, over the transactions that others reported too.',
+            }),
+          ),
+          holes: Nullable(Count('Slots of which it knows that it missed something.')),
+          contradicted: Nullable(Count('Transactions that it reported with other contents than the confirmed block has.')),
+        }),
+        { maxItems: maxFeeds, description: 'The ways in which it reads the chain. Counts since it started.' },
       ),
       forks: Type.Object(
         {
