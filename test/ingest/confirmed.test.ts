@@ -4,7 +4,7 @@ import { solPricePool } from '@sluice/venues/registry.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
 import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';
-import { SlotLedger, type BlockList } from '@sluice/ingest/continuity/slot-ledger.ts';
+import { SlotLedger } from '@sluice/ingest/continuity/slot-ledger.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { readRecord, type LogRecord } from '@sluice/ingest/publisher/log-tail.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
@@ -48,46 +48,34 @@ describe('a confirmed slot', () => {
   });
 });
 
-describe("slots according to the endpoints' lists", () => {
+describe('slots below the confirmed one', () => {
   const fates = (ledger: SlotLedger, slots: readonly number[]): string[] =>
     slots.map((slot) => (ledger.isDead(slot) ? 'dead' : ledger.isAlive(slot) ? 'alive' : 'open'));
 
-  const lists = (...slots: readonly number[][]): BlockList[] => slots.map((listed) => ({ from: 0, slots: new Set(listed) }));
-
-  function opened(): SlotLedger {
+  function opened(...parents: readonly (readonly [slot: number, parent: number | null])[]): SlotLedger {
     const ledger = new SlotLedger();
     ledger.resume(10);
-    for (const slot of [11, 12, 13]) ledger.report(slot, null);
-    ledger.reach(13);
+    for (const [slot, parent] of parents) ledger.report(slot, parent);
     return ledger;
   }
 
-  it('live or die by the majority', () => {
-    const ledger = opened();
-    const verdict = ledger.settle(11, 13, lists([12], [11, 13], [11, 13]));
-    expect(verdict).toEqual({ alive: [11, 13], dead: [12] });
-    expect(ledger.unlinked).toBe(null);
+  it('live or die by the parents that sources report, as far back as these reach', () => {
+    const whole = opened([11, 10], [12, 11], [13, 11], [14, 13]);
+    expect(whole.confirm(14)).toEqual({ alive: [11, 13, 14], dead: [12] });
+    const broken = opened([11, null], [12, null], [13, 11], [14, 12], [15, 14]);
+    expect(broken.confirm(15)).toEqual({ alive: [12, 14, 15], dead: [13] });
+    expect(fates(broken, [11, 12, 13])).toEqual(['open', 'alive', 'dead']);
   });
 
-  it('are left as reported if two endpoints contradict each other, also after later confirmations', () => {
-    const ledger = opened();
-    expect(ledger.settle(11, 13, lists([11, 12], [11]))).toEqual({ alive: [11], dead: [13] });
-    ledger.report(14, 11);
-    expect(ledger.confirm(14)).toEqual({ alive: [14], dead: [] });
-    expect(fates(ledger, [11, 12, 13, 14])).toEqual(['alive', 'open', 'dead', 'alive']);
+  it('wait for their block if endpoints contradict each other about a parent, or none reports it', () => {
+    const ledger = opened([11, 10], [12, 11], [13, 12], [13, 11]);
+    expect(ledger.confirm(13)).toEqual({ alive: [13], dead: [] });
+    expect(fates(ledger, [11, 12, 13])).toEqual(['open', 'open', 'alive']);
+    // The confirmed block of 13 names its parent.
+    expect(ledger.link(13, 11)).toEqual({ alive: [11], dead: [12] });
+    ledger.giveUp([14]);
     ledger.complete(14);
-    expect(ledger.counts).toMatchObject({ dead: 1, unjudged: 1 });
-  });
-
-  it('have the parents that endpoints agree on; otherwise a list decides', () => {
-    const ledger = opened();
-    ledger.settle(11, 13, lists([11, 12, 13]));
-    ledger.report(14, 13);
-    ledger.report(15, 13);
-    ledger.report(15, 14);
-    expect(ledger.confirm(15)).toEqual({ alive: [15], dead: [] });
-    expect(ledger.unlinked).toEqual({ from: 14, to: 14 });
-    expect(ledger.settle(14, 14, lists([], [14], [14]))).toEqual({ alive: [14], dead: [] });
+    expect(ledger.counts).toMatchObject({ seen: 2, dead: 1, unjudged: 1 });
   });
 });
 

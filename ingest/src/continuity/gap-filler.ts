@@ -74,7 +74,7 @@ export interface GapFillerParts {
   readonly transactions: TransactionFetcher;
   readonly ledger: SlotLedger;
   readonly forks: Forks;
-  readonly settlement: Pick<Settlement, 'waiting' | 'listed'>;
+  readonly settlement: Pick<Settlement, 'find' | 'waiting' | 'listed'>;
   /** The newest slot that sources report. */
   readonly slot: () => number;
   /** The newest watermark that another ingest process remembers; null if none does. Asked if neither the bus nor this process has one. */
@@ -211,7 +211,7 @@ export class GapFiller {
     do {
       // Slots in which nothing is missing are passed in one step, however many a node reports.
       done = Math.min(tip, Math.max(done + stretchSlots, missing[at]?.slot ?? tip));
-      const unknown = await this.#judge.decide(done, tip, { from, slots });
+      const unknown = await this.#judge.decide(done, tip, slots);
       this.counts.lostSlots += unknown.length;
       const end = missing.findIndex(({ slot }, index) => index >= at && slot > done);
       const stretch = missing.slice(at, end === -1 ? missing.length : end);

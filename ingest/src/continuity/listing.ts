@@ -131,15 +131,8 @@ async function isEnd(query: Query, previous: Row | null, last: Row | null): Prom
 }
 
 /** The oldest block that a node has. */
-export async function firstAvailable(rpc: Rpc, signal: AbortSignal): Promise<number> {
+async function firstAvailable(rpc: Rpc, signal: AbortSignal): Promise<number> {
   const slot = await rpc.call('getFirstAvailableBlock', [], signal);
   if (!isSlot(slot)) throw new TypeError('getFirstAvailableBlock gave no slot');
   return slot;
-}
-
-/** The confirmed blocks from `from` to `to`. Throws if the node returns no list. */
-export async function listBlocks(rpc: Rpc, from: number, to: number, signal: AbortSignal): Promise<number[]> {
-  const answer = await rpc.call('getBlocks', [from, to, { commitment: 'confirmed', minContextSlot: to }], signal);
-  if (!Array.isArray(answer) || !answer.every(isSlot)) throw new TypeError('getBlocks gave no list of slots');
-  return answer;
 }

@@ -1,5 +1,3 @@
-import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
-
 /** Slots whose state is retained, about 14 minutes. Above this limit, the oldest is dropped, and counted if it was still open. */
 const maxSlots = 4_096;
 /** Dead slots that are remembered, so that later reports of them are ignored. */
@@ -15,7 +13,7 @@ export interface SlotCounts {
   skipped: number;
   dead: number;
   open: number;
-  /** Dropped while open: beyond the bound, or endpoints contradict each other. */
+  /** Dropped while open: beyond the bound, or no endpoint shows what became of it. */
   unjudged: number;
 }
 
@@ -26,35 +24,21 @@ export interface Verdict {
   readonly dead: readonly number[];
 }
 
-/** Confirmed slots that a node lists: all from `from` on. It does not know older ones. */
-export interface BlockList {
-  readonly from: number;
-  readonly slots: ReadonlySet<number>;
-}
-
 interface Slot {
   /** `contested`: endpoints contradict each other. */
   parent: number | 'contested' | null;
   reported: boolean;
-  /** `contested`: endpoints contradict each other, none has the majority, or none knows. The slot remains as it was reported. */
-  fate: 'open' | 'alive' | 'dead' | 'contested';
+  /** `unknown`: given up. The slot remains as it was reported. */
+  fate: 'open' | 'alive' | 'dead' | 'unknown';
   filled: boolean;
 }
 
 const nothing: Verdict = { alive: [], dead: [] };
 
-function fateBy(lists: readonly BlockList[], slot: number): 'alive' | 'dead' | 'contested' {
-  const voters = lists.filter(({ from }) => from <= slot);
-  const votes = voters.filter(({ slots }) => slots.has(slot)).length;
-  const enough = majorityOf(voters.length);
-  if (votes >= enough) return 'alive';
-  return voters.length - votes >= enough ? 'dead' : 'contested';
-}
-
 /**
- * Decides the state of every slot from three inputs: the slots that sources report with their parents, the confirmed slots, and the lists of blocks
- * that nodes return if a parent is missing. A confirmed slot lives, and so do all its ancestors; slots that were reported between them are dead. Uses
- * no I/O and no clock.
+ * Decides the state of every slot from three inputs: the slots that sources report with their parents, the confirmed slots, and confirmed blocks, which
+ * name their parents. A confirmed slot lives, and so do all its ancestors; slots that were reported between them are dead. If a parent is missing, the
+ * block of the slot itself decides. Uses no I/O and no clock.
  */
 export class SlotLedger {
   /** The newest confirmed slot; 0 before the first. */
@@ -64,17 +48,9 @@ export class SlotLedger {
   readonly #slots = new Map<number, Slot>();
   readonly #dead = new Set<number>();
   readonly #counts = { seen: 0, filled: 0, skipped: 0, dead: 0, unjudged: 0 };
-  /** Range that the reported parents do not reach; 0 if there is none. */
-  #unlinkedFrom = 0;
-  #unlinkedTo = 0;
 
   get counts(): SlotCounts {
     return { ...this.#counts, open: this.#slots.size };
-  }
-
-  /** Slots that only a list of blocks can decide; null if there are none. */
-  get unlinked(): { readonly from: number; readonly to: number } | null {
-    return this.#unlinkedFrom === 0 ? null : { from: this.#unlinkedFrom, to: this.#unlinkedTo };
   }
 
   isDead(slot: number): boolean {
@@ -93,26 +69,13 @@ export class SlotLedger {
   /** Continues after a slot up to which everything was complete when this process began, or became the leader. */
   resume(watermark: number): void {
     this.watermark = watermark;
-    // Slots that were confirmed meanwhile do not decide slots that another process received. A list of blocks does.
-    if (watermark < this.confirmed) this.#unlink(watermark + 1, this.confirmed);
-    else this.confirmed = watermark;
+    this.confirmed = Math.max(this.confirmed, watermark);
   }
 
-  /**
-   * What is known of some slots up to the confirmed one. The others need a list of blocks, even if an earlier list did not decide them.
-   */
+  /** What is known of some slots. */
   recall(slots: readonly number[]): Verdict {
-    const alive: number[] = [];
-    const dead: number[] = [];
-    for (const slot of slots) {
-      if (this.#slots.get(slot)?.fate === 'alive') alive.push(slot);
-      else if (this.#dead.has(slot)) dead.push(slot);
-      else if (slot <= this.confirmed) {
-        this.#at(slot).fate = 'open';
-        this.#unlink(slot, slot);
-      }
-    }
-    return { alive, dead };
+    const alive = slots.filter((slot) => this.#slots.get(slot)?.fate === 'alive');
+    return { alive, dead: slots.filter((slot) => this.#dead.has(slot)) };
   }
 
   /** A source reported a slot. */
@@ -139,14 +102,11 @@ export class SlotLedger {
     }
     const before = this.confirmed;
     this.confirmed = slot;
-    if (before === 0 || this.#parentOf(lowest) !== before) {
-      // It does not lead back to the slot that was confirmed before. A list of blocks decides the slots between.
-      const first = before > 0 ? before + 1 : Math.min(lowest, ...this.#slots.keys());
-      if (first < lowest) this.#unlink(first, lowest - 1);
-    }
+    // If it does not lead back to the slot that was confirmed before, nothing is known of the slots between.
+    const from = this.#parentOf(lowest) === before ? before : lowest;
     const onBranch = new Set(alive);
-    const dead = this.#openSlots((other) => other < slot && !onBranch.has(other) && !this.#isUnlinked(other));
-    return this.#judge(alive.toReversed(), dead);
+    const dead = this.#openSlots((other) => other > from && other < slot && !onBranch.has(other));
+    return this.decide(alive.toReversed(), dead);
   }
 
   /** The confirmed block of a slot names its parent: the parent lives, and the slots between have no block. */
@@ -154,34 +114,18 @@ export class SlotLedger {
     if (slot <= this.watermark) return nothing;
     this.#at(slot).parent = parent;
     const dead = this.#openSlots((other) => other > parent && other < slot);
-    const isOpen = parent > this.watermark && ['open', 'contested'].includes(this.#at(parent).fate);
-    if (this.#unlinkedFrom > parent && this.#unlinkedTo < slot) this.#unlinkedFrom = 0;
-    return this.#judge(isOpen ? [parent] : [], dead);
+    const isOpen = parent > this.watermark && ['open', 'unknown'].includes(this.#at(parent).fate);
+    return this.decide(isOpen ? [parent] : [], dead);
   }
 
-  /** The chain has confirmed slots up to this one. A list of blocks decides those that no source reported. */
+  /** The chain has confirmed slots up to this one, although no source may have reported that. */
   reach(slot: number): void {
-    if (slot <= this.confirmed) return;
-    this.#unlink(this.confirmed > 0 ? this.confirmed + 1 : Math.min(slot, ...this.#slots.keys()), slot);
-    this.confirmed = slot;
+    this.confirmed = Math.max(this.confirmed, slot);
   }
 
-  /**
-   * `lists`: the confirmed slots up to `to` by several endpoints, as far back as each knows. The majority decides each slot from `from` on.
-   */
-  settle(from: number, to: number, lists: readonly BlockList[]): Verdict {
-    const listed = new Set(lists.flatMap(({ slots }) => [...slots].filter((slot) => slot >= from && slot <= to)));
-    for (const slot of listed) if (slot > this.watermark && fateBy(lists, slot) === 'alive') this.#at(slot);
-    const alive: number[] = [];
-    const dead: number[] = [];
-    for (const slot of this.#openSlots((open) => open >= from && open <= to)) {
-      const fate = fateBy(lists, slot);
-      if (fate === 'alive') alive.push(slot);
-      else if (fate === 'dead') dead.push(slot);
-      else this.#at(slot).fate = 'contested';
-    }
-    if (from <= this.#unlinkedFrom) this.#unlinkedFrom = to >= this.#unlinkedTo ? 0 : Math.max(this.#unlinkedFrom, to + 1);
-    return this.#judge(alive, dead);
+  /** Nothing shows what became of these slots. */
+  giveUp(slots: readonly number[]): void {
+    for (const slot of slots) this.#at(slot).fate = 'unknown';
   }
 
   /** Everything up to `slot` is complete. */
@@ -196,7 +140,7 @@ export class SlotLedger {
       if (at < first) continue;
       known++;
       if (fate === 'dead') this.#counts.dead++;
-      else if (fate === 'contested') this.#counts.unjudged++;
+      else if (fate === 'unknown') this.#counts.unjudged++;
       else if (reported && !filled) this.#counts.seen++;
       else this.#counts.filled++;
     }
@@ -208,22 +152,13 @@ export class SlotLedger {
     return parent === 'contested' ? null : parent;
   }
 
-  #unlink(from: number, to: number): void {
-    this.#unlinkedFrom = this.#unlinkedFrom === 0 ? from : Math.min(this.#unlinkedFrom, from);
-    this.#unlinkedTo = Math.max(this.#unlinkedTo, to);
-  }
-
-  #isUnlinked(slot: number): boolean {
-    return this.#unlinkedFrom !== 0 && slot >= this.#unlinkedFrom && slot <= this.#unlinkedTo;
-  }
-
   #openSlots(which: (slot: number) => boolean): number[] {
     const found: number[] = [];
     for (const [slot, { fate }] of this.#slots) if (fate === 'open' && which(slot)) found.push(slot);
     return found.toSorted((a, b) => a - b);
   }
 
-  #judge(alive: readonly number[], dead: readonly number[]): Verdict {
+  decide(alive: readonly number[], dead: readonly number[]): Verdict {
     for (const slot of alive) {
       this.#at(slot).fate = 'alive';
       this.#dead.delete(slot);

@@ -138,6 +138,20 @@ export class Settlement {
     return true;
   }
 
+  /**
+   * What became of a slot up to the confirmed one, by its block. `unknown`: endpoints contradict each other, or do not have the block. Never rejects.
+   */
+  find(slot: number): Promise<'alive' | 'dead' | 'unknown' | 'unreachable'> {
+    const { rpcs, signal } = this.#parts;
+    return this.#running.run(async () => {
+      const answer = await readConfirmedBlock(rpcs, slot, signal);
+      if (answer.kind === 'skipped') return 'dead';
+      if (answer.kind !== 'agreed') return answer.kind === 'unreachable' ? 'unreachable' : 'unknown';
+      this.offer(slot, answer.block);
+      return 'alive';
+    });
+  }
+
   /** A source read the confirmed block of a slot. */
   offer(slot: number, block: FoundContents): void {
     if (this.#parts.publisher.fence === null || this.#contents.has(slot)) return;

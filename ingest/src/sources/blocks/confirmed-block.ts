@@ -29,33 +29,43 @@ export interface ConfirmedBlock {
 }
 
 /**
- * `contradicted`: endpoints show blocks with different hashes or transactions, and no majority shows the same. `missing`: endpoints serve blocks, but
- * not this one, or did not answer. `refused`: no endpoint serves blocks.
+ * `contradicted`: endpoints show blocks with different hashes or transactions, and no majority shows the same. `skipped`: those that
+ * answer say that the slot has no block. `missing`: endpoints serve blocks, but not this one. `refused`: no endpoint serves blocks. `unreachable`: no endpoint answered.
  */
 export type BlockVerdict =
   | { readonly kind: 'agreed'; readonly block: ConfirmedBlock; readonly isMajority: boolean; readonly outvoted: number }
-  | { readonly kind: 'contradicted' | 'missing' | 'refused' };
+  | { readonly kind: 'contradicted' | 'skipped' | 'missing' | 'refused' | 'unreachable' };
 
 /**
  * Reads the confirmed block of a slot. Endpoints vote on its hash and on its transactions together, so an endpoint that shows a block with fewer
  * or more transactions is one vote for another block. Never rejects.
  */
 export async function readConfirmedBlock(rpcs: readonly Rpc[], slot: number, signal: AbortSignal): Promise<BlockVerdict> {
-  let refusals = 0;
-  const ask = async (endpoint: number): Promise<ConfirmedBlock | null> => {
+  let [refusals, answers] = [0, 0];
+  const ask = async (endpoint: number): Promise<ConfirmedBlock | 'skipped' | null> => {
     try {
-      return readBlock(await rpcs[endpoint]!.call('getBlock', [slot, options], signal));
+      const block = readBlock(await rpcs[endpoint]!.call('getBlock', [slot, options], signal));
+      answers++;
+      return block;
     } catch (error) {
       if (isRefusal(error)) refusals++;
-      return null;
+      if (error instanceof RpcError && error.kind === 'answer') answers++;
+      return isSkipped(error) ? 'skipped' : null;
     }
   };
-  const verdict = await askUntilAgreed({ endpoints: [...rpcs.keys()], ask, agree: isSameBlock, hedgeAfterMs, othersWithinMs });
+  const verdict = await askUntilAgreed({ endpoints: [...rpcs.keys()], ask, agree: isSameAnswer, hedgeAfterMs, othersWithinMs });
   if (verdict.kind === 'agreed') {
-    return { kind: 'agreed', block: verdict.votes[0]!.value, isMajority: verdict.isMajority, outvoted: verdict.outvoted.length };
+    const block = verdict.votes[0]!.value;
+    if (block !== 'skipped') return { kind: 'agreed', block, isMajority: verdict.isMajority, outvoted: verdict.outvoted.length };
+    // Endpoints that answer with neither may only be a moment behind.
+    return { kind: verdict.isMajority || verdict.votes.length === answers ? 'skipped' : 'missing' };
   }
   if (verdict.kind === 'contradicted') return { kind: 'contradicted' };
-  return { kind: refusals === rpcs.length ? 'refused' : 'missing' };
+  return { kind: refusals === rpcs.length ? 'refused' : answers > 0 ? 'missing' : 'unreachable' };
+}
+
+function isSameAnswer(one: ConfirmedBlock | 'skipped', other: ConfirmedBlock | 'skipped'): boolean {
+  return one === 'skipped' || other === 'skipped' ? one === other : isSameBlock(one, other);
 }
 
 /** Null if the answer is not a block with a list of signatures. */
