@@ -79,7 +79,10 @@ describe('the clocks of Redis and of a process', () => {
 
   /** What the process reports at its own port. */
   const started = async (job: string, aheadS: number): Promise<() => Promise<Clocks>> => {
-    const running = runProgram(`${job}/src/main.ts`, { folder, env: { ...settings(aheadS), METRICS_PORT: '0' } });
+    const running = runProgram(job === 'gateway' ? 'cli/gateway.ts' : `${job}/src/main.ts`, {
+      folder,
+      env: { ...settings(aheadS), METRICS_PORT: '0' },
+    });
     children.push(running.child);
     const url = `http://127.0.0.1:${String((await running.logged('operations_listening'))['port'])}`;
     const metric = new RegExp(`^sluice_${job}_clock_ahead_seconds\\{of="redis"\\} (\\S+)$`, 'm');

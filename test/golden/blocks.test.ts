@@ -88,10 +88,11 @@ const showLogs: Show = ({ router }, item) => {
 const showReplay: Show = ({ router }, item) => {
   const transaction = { signature: signatureOf(item), hasFailed: false, logs: item.meta.logMessages, answer: { ...item, slot } };
   const playback = {
-    start: ({ onBlock }: { onBlock(block: unknown): void }): void => onBlock({ slot, parentSlot: slot - 1, transactions: [transaction] }),
+    start: (listener: { onBlock(block: unknown): void }): void =>
+      listener.onBlock({ slot, parentSlot: slot - 1, transactions: [transaction] }),
     stop: (): void => undefined,
   };
-  new ReplaySource(playback as never, recordingLog([])).start(router, new AbortController().signal);
+  new ReplaySource(playback, recordingLog([])).start(router, new AbortController().signal);
 };
 
 let ended = new AbortController();
