@@ -278,6 +278,17 @@ describe('a session', () => {
 });
 
 describe('history', () => {
+  it('knows when its oldest event was published, after entries that are no events', () => {
+    const history = new History({ maxEntries: 40, maxBytes: 12 * 1024 * 1024 });
+    expect(history.oldestAtMs).toBeNull();
+    const verdict = { json: Buffer.from('{"type":"slots","alive":[1],"dead":[]}'), msgpack: Buffer.alloc(0) };
+    const trades = [7_000, 9_000].map((ms) =>
+      encodeEvent({ ...tradeEvent(addressOf(1)), ts: { received: 1, published: ms * 1_000 + 999 } }),
+    );
+    for (const [at, entry] of [verdict, ...trades].entries()) history.append({ offset: at + 1, topics: [], ...entry });
+    expect(history.oldestAtMs).toBe(7_000);
+  });
+
   it('finds the same events as a plain list, consecutive and within its bounds', () => {
     const step = fc.record({
       topics: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1 }),

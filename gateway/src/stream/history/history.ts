@@ -6,6 +6,8 @@ import { LazyEvent } from './lazy-event.ts';
 
 /** Events whose MessagePack is cached, oldest first out: clients that resume at the same time read the same events. */
 const maxPacked = 8_192;
+/** Entries among which the oldest event is searched. */
+const maxUntimed = 1_000;
 
 export interface StoredEvent {
   /** Offset of its entry in the log. */
@@ -70,11 +72,15 @@ export class History {
     return this.#segments[0]?.offsets[0] ?? null;
   }
 
-  /** When the oldest retained event was published, Unix milliseconds; null if none is retained, or the event cannot be read. */
+  /** When the oldest retained event was published, Unix milliseconds; null if none is found. */
   get oldestAtMs(): number | null {
-    const [oldest] = this.#segments;
-    if (oldest === undefined) return null;
-    return new LazyEvent({ json: oldest.buffer.subarray(0, oldest.starts[1] ?? oldest.used) }).publishedAtMs;
+    const { buffer, starts, used } = this.#segments[0] ?? { buffer: Buffer.alloc(0), starts: [], used: 0 };
+    // Entries that are no events, such as verdicts on slots, have no time.
+    for (let at = 0; at < Math.min(starts.length, maxUntimed); at++) {
+      const atMs = new LazyEvent({ json: buffer.subarray(starts[at], starts[at + 1] ?? used) }).publishedAtMs;
+      if (atMs !== null) return atMs;
+    }
+    return null;
   }
 
   append(entry: LogEntry): void {
