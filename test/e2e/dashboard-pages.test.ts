@@ -113,8 +113,10 @@ async function replaceByGaps(on: Page, isLost: (frame: Frame) => boolean): Promi
 /** Whether the chart has drawn something in this colour of the page. */
 const isDrawnIn = (on: Page, name: string): Promise<boolean> =>
   on.evaluate<boolean>(`(() => {
-    const hex = getComputedStyle(document.documentElement).getPropertyValue('--${name}').trim();
-    const [r, g, b] = [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
+    const probe = document.body.appendChild(document.createElement('i'));
+    probe.style.color = 'var(--${name})';
+    const [r, g, b] = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+    probe.remove();
     return [...document.querySelectorAll('.chart canvas')].some((canvas) => {
       if (canvas.width === 0 || canvas.height === 0) return false;
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
