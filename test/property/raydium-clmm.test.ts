@@ -251,9 +251,9 @@ it('any bytes of an event give a sound trade, or a verdict', () => {
   const accounts = Array.from({ length: 13 }, (_, index) => key(index + 1));
   accounts[2] = poolAddress;
   const balance = { decimals: 6, owner: poolAddress, before: 500n };
-  const tokenBalances = [5, 6].map((place, index) => ({
+  const tokenBalances = [5, 6].map((position, index) => ({
     ...balance,
-    account: accounts[place]!,
+    account: accounts[position]!,
     mint: mints[index]!,
     after: index === 0 ? 900n : 100n,
   }));
