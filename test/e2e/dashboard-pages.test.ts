@@ -486,7 +486,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
   it('documentation: samples, a dry run with what exists here, and the live console', async () => {
     await page.goto(`${url}/docs/http-trading`);
     const buy = page.locator('#tradeBuy');
-    await buy.getByRole('tab', { name: 'curl' }).press('ArrowRight');
+    await buy.locator('.samples summary', { hasText: 'TypeScript' }).press('Enter');
     await buy.getByText(`publicKey: '${wallet}'`).waitFor();
     await buy.getByText('Try it').click();
     await buy.getByText('Nothing is signed or sent').waitFor();
