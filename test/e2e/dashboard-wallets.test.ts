@@ -165,7 +165,7 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
     await trades.locator('.side.buy').first().waitFor();
     expect(await trades.locator('th').allTextContents()).toEqual(['Time', 'Side', 'Token', 'SizePrice', 'Price', 'Market cap']);
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('yours: third');
-    await trades.getByText(/^All since [\d-]+ [\d:]+\. The server stores no older trades of a wallet\.$/).waitFor();
+    await trades.getByText(/^All since [\d-]+ [\d:]+\. The server stores no older trades of a wallet\./).waitFor();
     expect(await look(page, 'own-wallet')).toEqual([]);
     expect(watched.complaints).toEqual([]);
   });
