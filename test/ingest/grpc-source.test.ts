@@ -234,7 +234,7 @@ describe('a stream', () => {
   });
 
   it('answers pings with the whole request, and continues if a server takes that as new filters and loses one', async () => {
-    const { node, chain, running } = await startScripted(fast);
+    const { node, chain, running } = await startScripted(2);
     node.ping();
     await until('it is answered', () => node.requests.some(({ ping }) => (ping?.id ?? 0) > 0));
     const answer = node.requests.find(({ ping }) => (ping?.id ?? 0) > 0)!;
