@@ -95,6 +95,7 @@ async function open(options: LiarsWorldOptions, closers: (() => unknown)[]): Pro
     TRADING: 'live',
     LOG_LEVEL: 'info',
     KEYSTORE_PASSPHRASE_FILE: passphraseFile,
+    SOURCES: process.env['SOURCES'] ?? '',
   };
   const program = runProgram('cli/start.ts', { folder, env });
   closers.push(() => program.child.kill('SIGKILL'));
