@@ -22,6 +22,7 @@ from sluice_client import (
     SluiceError,
     TokenHolders,
     TokenInfo,
+    TokenSearch,
     TradeAnswer,
     TradePage,
     wire,
