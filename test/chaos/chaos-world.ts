@@ -241,7 +241,14 @@ export async function openChaosWorld({ seed, tradesPerSecond, redisUrlOf }: Chao
     const { key: apiKey } = await makeKey(store, { plan: 'enterprise', scopes: ['stream'] });
     await store.close();
     const deaths: string[] = [];
-    const env = { DATA_DIR: folder, HOST: '127.0.0.1', PORT: '0', TRADING: 'off', LOG_LEVEL: 'info', SOURCES: process.env['SOURCES'] ?? '' };
+    const env = {
+      DATA_DIR: folder,
+      HOST: '127.0.0.1',
+      PORT: '0',
+      TRADING: 'off',
+      LOG_LEVEL: 'info',
+      SOURCES: process.env['SOURCES'] ?? '',
+    };
     const common = { redis, redisUrlOf, simnet, folder, env, deaths, closers };
     const parts = (kind: 'ingest' | 'gateway', count: number): ReturnType<typeof openPart>[] =>
       namesOf(kind, count).map((name) => openPart(name, common, kind));

@@ -211,8 +211,11 @@ describe('a follower at `confirmed`', () => {
 
 describe('over any chain with forks and replaced banks, any drops and delays, and any kills of leaders', () => {
   const [slots, calmSlots] = [36, 6];
-  /** In these seeds the last round finds a trade that belongs after events of unconfirmed slots. */
-  const lateStories = [156_828_606, 1_520_037_663];
+  /**
+   * In the first two seeds the last round finds a trade that belongs after events of unconfirmed slots. In the third, a trade of a replaced bank
+   * lands in the next slot, which is confirmed first.
+   */
+  const telling = [156_828_606, 1_520_037_663, 1_902_135_837];
 
   /** Numbers from 0 up to `below`, all from one seed. */
   function dice(seed: number): (below: number) => number {
@@ -340,7 +343,7 @@ describe('over any chain with forks and replaced banks, any drops and delays, an
             open();
           }),
         // The gate always uses the same seeds; LIVENESS_SEED selects others.
-        { numRuns: fuzzCases(400), seed: Number(process.env['LIVENESS_SEED'] ?? 1), examples: lateStories.map((story) => [story]) },
+        { numRuns: fuzzCases(400), seed: Number(process.env['LIVENESS_SEED'] ?? 1), examples: telling.map((story) => [story]) },
       );
     },
   );

@@ -6,6 +6,7 @@ import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
+import { manualClock } from '../support/clocks.ts';
 import { createHarness, recordingLog } from './harness.ts';
 import { keyOf, pumpProgram, signatureOf } from './pump-frames.ts';
 import { dataLine, invoked } from './log-frames.ts';
@@ -13,8 +14,11 @@ import { curveBuy } from './some-trades.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 import { logsSighting } from './sightings.ts';
 
-/** Most turns of the event loop that any step may take; nothing here waits for a clock. */
+/** Most turns of the event loop that any step may take. */
 const maxTurns = 5_000;
+/** Time for the bounds of reading blocks. It passes with the turns of steps that wait, and not otherwise. */
+const blockClock = manualClock();
+const turnMs = 10;
 
 export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
@@ -24,6 +28,7 @@ export async function untilTurn(what: string, met: () => boolean): Promise<void>
   for (let turn = 0; !met(); turn++) {
     if (turn === maxTurns) throw new Error(`Not within ${maxTurns} turns: ${what}`);
     await turns(1);
+    await blockClock.pass(turnMs);
   }
 }
 
@@ -122,6 +127,7 @@ export class MortalHead {
       blocks: new BlockFetcher(rpcs[0]!),
       transactions: new TransactionFetcher(rpcs[0]!, { late: true }),
       slot: () => Math.max(0, ...chain.blocks.keys()),
+      blockClock,
       watermarkOfOthers,
       onLoss: () => undefined,
       onUnseen: () => undefined,

@@ -55,6 +55,11 @@ export class PublishedSlots {
   readonly #recent = new Recent<number>(maxRecent, () => this.#openSlots());
   readonly #fates = new Map<number, 'alive' | 'dead'>();
   readonly #contents = new Map<number, SlotContents>();
+  /**
+   * Undecided slot -> events that were retracted before its verdict, which names them: their transaction landed in another slot, or a previous
+   * leader retracted them. Bounded like the verdicts.
+   */
+  readonly #retractedEarly = new Map<number, string[]>();
   /** Slots that have events at `processed` in the log, retracted or not, and no verdict. Readers of the log wait for one. */
   readonly #undecided = new Set<number>();
   /** Slots up to here are treated as confirmed if no verdict names them. */
@@ -146,6 +151,7 @@ export class PublishedSlots {
     else if (topics === undefined) this.#counts.outlived++;
     else if (isSure || this.#fates.get(slot) === 'alive') {
       // A transaction lands once. If it landed in this slot, the event that the log has is of a dead one.
+      this.#noteRetraction(at, id);
       into.push(this.#retraction(id, topics));
       this.#publish(event, into);
     } else this.#hold(event);
@@ -187,7 +193,7 @@ export class PublishedSlots {
     }
     for (const slot of livingSlotsOf(news)) {
       this.#setContents(slot, contents?.get(slot));
-      const ids = this.#retractLacking(slot, into);
+      const ids = [...(this.#retractedEarly.get(slot) ?? []), ...this.#retractLacking(slot, into)];
       if (ids.length > 0) retracted.push({ slot, ids });
       this.#decide(slot, 'alive');
       this.#settle(slot);
@@ -244,6 +250,12 @@ export class PublishedSlots {
     if (this.#contents.size > maxContents) this.#contents.delete(this.#contents.keys().next().value!);
   }
 
+  #noteRetraction(slot: number, id: string): void {
+    if (!this.#fates.has(slot) && !this.#retractedEarly.has(slot)) this.#retractedEarly.set(slot, []);
+    this.#retractedEarly.get(slot)?.push(id);
+    if (this.#retractedEarly.size > maxFates) this.#retractedEarly.delete(this.#retractedEarly.keys().next().value!);
+  }
+
   #retraction(id: string, topics: readonly string[]): LogItem {
     this.#remove(id);
     this.#counts.retracted++;
@@ -263,16 +275,18 @@ export class PublishedSlots {
     }
   }
 
-  /** Only events of a dead slot are ever retracted. Readers of the log still wait for the verdict, because they do not know the slot. */
+  /** The slot is dead, or its block lacks the event. Readers of the log wait for the verdict, because they do not know which. */
   #readRetraction(id: string): void {
     const slot = this.#slotOf(id);
     if (slot === undefined) return;
+    this.#noteRetraction(slot, id);
     this.#remember(slot, 'dead');
     this.#remove(id);
   }
 
   #decide(slot: number, fate: 'alive' | 'dead'): void {
     this.#undecided.delete(slot);
+    this.#retractedEarly.delete(slot);
     this.#remember(slot, fate);
   }
 
