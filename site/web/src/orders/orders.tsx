@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { OrderPage } from '@sluice/client';
 import { venueLabel } from '@sluice/shared/wire/venues.ts';
 import { useEffect, useState } from 'preact/hooks';
@@ -159,12 +160,21 @@ export function OrderList({ wallet }: { readonly wallet: string | null }) {
 }
 
 /** What went in and out: of the fill if there is one, otherwise as quoted. */
-function amountsOf({ side, fill, quote, quoteMint }: ListedOrder): { readonly paid: string; readonly received: string } {
+function amountsOf({ side, fill, quote, quoteMint }: ListedOrder): {
+  readonly paid: ComponentChildren;
+  readonly received: ComponentChildren;
+} {
   const quoted = fill === null ? '≈ ' : '';
   const coins = fill?.traderQuoteUiAmount ?? (side === 'buy' ? quote?.inUiAmount : quote?.outUiAmount);
   const tokens = fill?.baseUiAmount ?? (side === 'buy' ? quote?.outUiAmount : quote?.inUiAmount);
   if (coins === undefined || tokens === undefined) return { paid: '–', received: '–' };
-  const [inCoins, inTokens] = [`${quoted}${inQuoteCoin(coins, quoteMint)}`, `${quoted}${short(tokens)} tokens`];
+  const inCoins = `${quoted}${inQuoteCoin(coins, quoteMint)}`;
+  const inTokens = (
+    <>
+      {`${quoted}${short(tokens)}`}
+      <span class="wide-only"> tokens</span>
+    </>
+  );
   return side === 'buy' ? { paid: inCoins, received: inTokens } : { paid: inTokens, received: inCoins };
 }
 
