@@ -10,7 +10,7 @@ import { generateTypeScriptTypes } from './generate/client/typescript.ts';
 import { fillBlocks } from './generate/fill-document-blocks.ts';
 import { printError } from './command-line/terminal.ts';
 
-/** Writes all generated parts: the types of the clients, `.env.example` and blocks of documents. With `--check` it only exits with 1 if one is stale. */
+/** Writes all generated parts: the types of the clients, `.env.example` and blocks of documents. With `--check` nothing is written; the exit code is 1 if a part is stale. */
 const root = process.cwd();
 
 interface Generated {

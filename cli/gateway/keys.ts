@@ -18,12 +18,12 @@ export interface KeysOptions {
   readonly config: Config;
   readonly bus: Bus;
   readonly log: Logger;
-  /** The store with the API keys. If neither it nor an authenticator is given, it is opened in `config.dataDir`. */
+  /** The store with the API keys. Without a store and an authenticator, the store in `config.dataDir` is opened. */
   readonly store?: Store;
   readonly authenticator?: Authenticator;
   /** Key of the seals on records in Redis. If omitted, it is derived from the store's pepper, or is random if there is no store. */
   readonly sealKey?: Uint8Array;
-  /** If omitted, its wall time is the one that this gateway agrees on with the store; tests replace it. */
+  /** Without a clock, the wall time is the one agreed on with the store. Tests replace the clock. */
   readonly clock?: Clock;
 }
 

@@ -23,7 +23,7 @@ export interface OpenState<Event> {
   readonly checkpoint: LogPosition | null;
   /**
    * Stores what a section of the log changes and its end as the next checkpoint, both or neither. `fenced`: the term is over. `stale`: the
-   * stored checkpoint is not `from`. If it rejects, it is unknown whether the section was stored; the state is opened again.
+   * stored checkpoint is not `from`. After a rejection nobody knows whether the section was stored, so the state is opened again.
    */
   apply(section: Section<Event>): Promise<'applied' | 'fenced' | 'stale'>;
   /** Does what the state needs besides the log, for example publishes. It is called after each section, and every 25 ms. False: the term is over. */

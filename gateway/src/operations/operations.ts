@@ -25,7 +25,7 @@ import type { Transport } from '../transport/transport.ts';
 export interface TradingReports {
   /** Why no order would be accepted; null if orders would be. */
   fault(): PartFault;
-  /** Newest slot that it knows itself; 0 if it knows none. */
+  /** Newest slot that the trading part knows itself; 0 if the part knows none. */
   slot(): number;
   metrics(): readonly Metric[];
   status(): TradingStatus;
