@@ -11,8 +11,8 @@ export const programs = {
   'log-followers': 'followers/src/thread.ts',
   'grpc-thread': 'ingest/src/sources/grpc/grpc-thread.ts',
   'follower-thread': 'trading/src/follow/thread/follower-thread.ts',
-  'answers-thread': 'shared/src/solana/answers/parse-thread.ts',
-  thread: 'shared/src/thread/thread.ts',
+  'answers-thread': 'shared/src/solana/rpc/answers/parse-thread.ts',
+  thread: 'shared/src/runtime/thread/thread.ts',
 };
 
 /** The signing process is a single file. */
@@ -70,7 +70,7 @@ export const sourceFiles = [
   'venues/package.json',
 ];
 
-/** Packages with machine code. `shared/src/thread/installed-package.ts` loads them. */
+/** Packages with machine code. `shared/src/runtime/thread/installed-package.ts` loads them. */
 export const loadedAtRunTime = ['libsql', 'uWebSockets.js'];
 /** Those that have it in a further package: name, and beginning of the name of that package. */
 export const machineCode = { libsql: `@libsql/${process.platform}-${process.arch}` };

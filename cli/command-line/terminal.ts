@@ -1,4 +1,4 @@
-import { terminalJson, terminalText } from '@sluice/shared/log/terminal-text.ts';
+import { terminalJson, terminalText } from '@sluice/shared/runtime/log/terminal-text.ts';
 
 /** Prints lines on standard output. Nothing else in the command line writes texts there, so every text is free of escape sequences. */
 export function print(text: string): void {

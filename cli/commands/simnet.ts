@@ -1,7 +1,7 @@
-import { decimalText } from '@sluice/shared/solana/amounts.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { decimalText } from '@sluice/shared/solana/encoding/amounts.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { lamportsPerSol, solDecimals } from '@sluice/shared/solana/well-known.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
 import { CommandError, UsageError, inQuotes, loadConfig, parseCommand, positionalsOf, type Command } from '../command-line/command.ts';
 import { airdrop, atUsualPort, defaultAirdropSol, defaultRpcUrl, maxAirdropSol, simnetPort } from '../start/local-node.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
-import { agreedClock } from '@sluice/shared/clock/agreed-time.ts';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { agreedClock } from '@sluice/shared/runtime/clock/agreed-time.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { Nonces } from '@sluice/gateway/accounts/sign-in/nonces.ts';
 import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { openSigningKey } from '@sluice/gateway/auth/pepper.ts';

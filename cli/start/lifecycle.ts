@@ -1,6 +1,6 @@
 import { endWithinMs } from '@sluice/gateway/operations/process-life.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { onStop } from '@sluice/shared/process/on-stop.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { onStop } from '@sluice/shared/runtime/process/on-stop.ts';
 import { showProgress } from '../command-line/progress.ts';
 
 /** After this time, the process exits even if not everything is closed. */

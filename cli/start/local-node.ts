@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { nodeTextOf } from '@sluice/shared/solana/answers/node-text.ts';
-import { createRpc, RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { nodeTextOf } from '@sluice/shared/solana/rpc/answers/node-text.ts';
+import { createRpc, RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { CommandError } from '../command-line/command.ts';
 import { ownCommand } from './own-command.ts';
 

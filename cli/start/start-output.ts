@@ -1,4 +1,4 @@
-import { holdLogs } from '@sluice/shared/log/held.ts';
+import { holdLogs } from '@sluice/shared/runtime/log/held.ts';
 import { showProgress } from '../command-line/progress.ts';
 import { print } from '../command-line/terminal.ts';
 

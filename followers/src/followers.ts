@@ -1,6 +1,6 @@
-import { systemClock } from '@sluice/shared/clock/clock.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { MarketStore } from '@sluice/shared/market/market.ts';
-import type { PoolDirectory } from '@sluice/shared/pools/pool-directory.ts';
+import type { PoolDirectory } from '@sluice/shared/market/pools/pool-directory.ts';
 import { Candles, type CandleStats } from './candles/candles.ts';
 import { LogConsumer, type ConsumerParts, type ConsumerStats } from './kit/log-consumer.ts';
 import { Pools } from './pools/pools.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/market/pools/in-process-pool-directory.ts';
 import { Followers, type FollowersParts, type FollowersStats } from './followers.ts';
 import type { ConsumerParts } from './kit/log-consumer.ts';
 import { ThreadedFollowers } from './threaded.ts';

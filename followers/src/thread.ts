@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
+import { createPoolDirectory } from '@sluice/shared/market/pools/create.ts';
 import { Followers } from './followers.ts';
 import type { CloseOrder, ThreadSettings } from './threaded.ts';
 

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 import { leaseTtlMs } from '@sluice/shared/bus/bus.ts';
-import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
-import { programUrl } from '@sluice/shared/thread/programs.ts';
-import { beginThread, RestartingThread } from '@sluice/shared/thread/restarting-thread.ts';
+import type { LevelWithSilent, Logger } from '@sluice/shared/runtime/log/log.ts';
+import { programUrl } from '@sluice/shared/runtime/thread/programs.ts';
+import { beginThread, RestartingThread } from '@sluice/shared/runtime/thread/restarting-thread.ts';
 import type { FollowersStats } from './followers.ts';
 
 /** Time that a thread has to end after its followers closed, to release their leases and its connections. */

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
-import { watchClocks } from '@sluice/shared/clock/watch-clocks.ts';
+import { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
+import { watchClocks } from '@sluice/shared/runtime/clock/watch-clocks.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
-import { createLog, type Logger } from '@sluice/shared/log/log.ts';
+import { createLog, type Logger } from '@sluice/shared/runtime/log/log.ts';
 import { clockMetrics } from '@sluice/shared/operations/clock-metrics.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { serveOperations } from '@sluice/shared/operations/server.ts';
-import { onStop } from '@sluice/shared/process/on-stop.ts';
-import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
+import { onStop } from '@sluice/shared/runtime/process/on-stop.ts';
+import { yieldEngineThreads } from '@sluice/shared/runtime/thread/priority.ts';
 import { startIngest, type Ingest } from './ingest.ts';
 import { makers } from './metrics.ts';
 

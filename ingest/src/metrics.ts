@@ -2,7 +2,7 @@ import type { LatencyHistogram } from '@sluice/shared/operations/latency-histogr
 import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { rpcMetrics } from '@sluice/shared/operations/rpc-metrics.ts';
-import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
+import type { EndpointHealth } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { EndpointHealth as PubSubHealth } from './sources/source.ts';
 import type { IngestStats, SourceStats } from './stats.ts';
 

@@ -1,5 +1,5 @@
-import { nodeTextOf, shownText, type NodeText } from '@sluice/shared/solana/answers/node-text.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import { nodeTextOf, shownText, type NodeText } from '@sluice/shared/solana/rpc/answers/node-text.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { DecodeFault } from './pipeline/decode.ts';
 import type { IngestStats } from './stats.ts';
 

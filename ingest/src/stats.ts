@@ -8,7 +8,7 @@ import { solUsdStaleAfterMs } from './pipeline/price.ts';
 import type { SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { Publisher, PublisherCounts } from './publisher/publisher.ts';
 import type { Report } from './report.ts';
-import type { SightingCounts, SightingRouter } from './sighting-router.ts';
+import type { SightingCounts, SightingRouter } from './continuity/sighting-router.ts';
 import { noCounts, type EndpointHealth, type SourceCounts, type SourceHealth } from './sources/source.ts';
 import type { Sources } from './sources/sources.ts';
 import manifest from '../package.json' with { type: 'json' };

@@ -1,6 +1,6 @@
 import { newToken, tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { signInText, type SignInMessage } from '@sluice/gateway/accounts/sign-in/sign-in-message.ts';
 
 export interface Answer {

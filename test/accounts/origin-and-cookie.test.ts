@@ -2,8 +2,8 @@ import { addressGroup } from '@sluice/gateway/accounts/guard.ts';
 import { publicOrigins } from '@sluice/gateway/accounts/sign-in/public-origins.ts';
 import { newToken } from '@sluice/gateway/accounts/secrets.ts';
 import { endedSessionCookie, sessionCookie, sessionTokenOf } from '@sluice/gateway/accounts/sessions/session-cookie.ts';
-import { isSmallOrder } from '@sluice/shared/solana/curve.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { isSmallOrder } from '@sluice/shared/solana/addresses/curve.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { describe, expect, it } from 'vitest';
 
 const tls = { certFile: 'cert.pem', keyFile: 'key.pem' };

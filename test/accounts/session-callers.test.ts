@@ -6,7 +6,7 @@ import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-tabl
 import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
 import { testConfig } from '../support/test-config.ts';

@@ -1,4 +1,4 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { parseSignInText, signInText, type SignInMessage } from '@sluice/gateway/accounts/sign-in/sign-in-message.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGateway, type Gateway } from '../../cli/gateway/gateway.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { until } from '../support/gateway.ts';
 import { testConfig } from '../support/test-config.ts';
 import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts';

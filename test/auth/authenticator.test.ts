@@ -7,7 +7,7 @@ import { newApiKey, newKeyId, parseApiKey } from '@sluice/gateway/auth/key-forma
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { authenticatorOf, makeKey, openEmbeddedStore } from '../support/keys.ts';
 

@@ -1,5 +1,5 @@
 import { addressAllowed, readIpRanges } from '@sluice/gateway/auth/ip-ranges.ts';
-import { maxIpRanges } from '@sluice/shared/wire/values.ts';
+import { maxIpRanges } from '@sluice/shared/wire/values/values.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

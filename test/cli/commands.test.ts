@@ -16,7 +16,7 @@ import { readHaltMarks } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { maxHaltAgeMs } from '@sluice/gateway/store/halt/halt.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { tokenHash } from '@sluice/gateway/accounts/secrets.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { atUsualPort, simnetPort } from '../../cli/start/local-node.ts';
 import { checkFoldersAbove } from '../../cli/commands/doctor/folders-above.ts';

@@ -1,5 +1,5 @@
-import { oneLine, printableJson, terminalJson, terminalText } from '@sluice/shared/log/terminal-text.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { oneLine, printableJson, terminalJson, terminalText } from '@sluice/shared/runtime/log/terminal-text.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { expect, it } from 'vitest';
 import { eventLine } from '../../cli/commands/watch/event-line.ts';
 import { follow, type WatchHandlers } from '../../cli/commands/watch/follow.ts';

@@ -1,4 +1,4 @@
-import { AgreedTime, type Party } from '@sluice/shared/clock/agreed-time.ts';
+import { AgreedTime, type Party } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { manualClock, type ManualClock } from '../support/clocks.ts';
 

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
+import { TransientMap } from '@sluice/shared/runtime/collections/transient-map.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { readSettings } from '@sluice/shared/config/settings/settings.ts';
-import { planFields } from '@sluice/shared/wire/plan-fields.ts';
-import { planNames } from '@sluice/shared/wire/plans.ts';
+import { planFields } from '@sluice/shared/wire/rest/plan-fields.ts';
+import { planNames } from '@sluice/shared/wire/values/plans.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 let folder: string;

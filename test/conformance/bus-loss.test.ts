@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';

@@ -8,7 +8,7 @@ import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
 import { defaultVenueNames } from '@sluice/shared/wire/venues.ts';
-import { CandleEvent, type TradeEvent } from '@sluice/shared/wire/events.ts';
+import { CandleEvent, type TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { Gap, SubscribedReply, SubscriptionsReply, UnsubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
-import type { TradeEvent } from '@sluice/shared/wire/events.ts';
+import { verdictEntry } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { goodKey, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { StreamClient, type Message } from '../support/clients/stream-client.ts';

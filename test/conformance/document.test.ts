@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { generateProtocolTables } from '@sluice/shared/wire/docs.ts';
+import { generateProtocolTables } from '@sluice/shared/wire/documents/docs.ts';
 
 it('REFERENCE.md has the tables of the current schemas', () => {
   const document = readFileSync(new URL('../../docs/REFERENCE.md', import.meta.url), 'utf8');

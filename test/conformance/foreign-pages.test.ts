@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { serveOperations } from '@sluice/shared/operations/server.ts';
 import { askOnce, requestBytes, RawConnection, type RawRequest } from '../support/clients/raw-http.ts';
 import { goodKey, startTestGateway } from '../support/gateway.ts';

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { startNodeTransport } from '@sluice/gateway/transport/node.ts';
 import type { HttpAnswer } from '@sluice/gateway/transport/transport.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { waitsForNativeLimits } from '../support/transports.ts';
 

@@ -1,7 +1,7 @@
 import type { HttpAnswer } from '@sluice/gateway/transport/transport.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
 import { startUwsTransport } from '@sluice/gateway/transport/uws.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
 import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';

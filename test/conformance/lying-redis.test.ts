@@ -4,9 +4,9 @@ import { sealedEvents } from '@sluice/gateway/stream/delivery/private-events.ts'
 import { orderEvent } from '../../trading/src/model/order-object.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { systemClock } from '@sluice/shared/clock/clock.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import {
   allTradesTopic,

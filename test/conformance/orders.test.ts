@@ -4,11 +4,11 @@ import { createOrderLedger, type OrderLedger } from '../../trading/src/model/ord
 import { OrderPublisher } from '../../trading/src/model/order-publisher.ts';
 import type { OpenOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { NewOrder } from '@sluice/gateway/store/order-model/order.ts';
-import { systemClock } from '@sluice/shared/clock/clock.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
-import { OrderEvent } from '@sluice/shared/wire/order-event.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
+import { OrderEvent } from '@sluice/shared/wire/orders/order-event.ts';
 import { orderEndpoint, orderPageEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

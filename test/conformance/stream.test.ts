@@ -5,7 +5,7 @@ import { WebSocket } from 'ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import { tradesTopic, pricesTopic, accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
-import { eventSchemas } from '@sluice/shared/wire/events.ts';
+import { eventSchemas } from '@sluice/shared/wire/events/events.ts';
 import { EventFrame, noticeSchemas, replySchemas } from '@sluice/shared/wire/stream/replies.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';

@@ -3,7 +3,7 @@ import { createLimiter } from '@sluice/gateway/ratelimit/create.ts';
 import type { CountingLimiter } from '@sluice/gateway/ratelimit/limiter.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verdictEntry, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
+import { verdictEntry, type SlotLoss } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { ordersTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { goodKey, goodKeyId, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { run, seqs, StreamClient, type Message } from '../support/clients/stream-client.ts';

@@ -1,9 +1,9 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { isTooDeep, maxNesting } from '@sluice/shared/solana/answers/nesting.ts';
-import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
-import { createRpc, RpcError } from '@sluice/shared/solana/rpc.ts';
+import { isTooDeep, maxNesting } from '@sluice/shared/solana/rpc/answers/nesting.ts';
+import { logSuspensions } from '@sluice/shared/solana/rpc/answers/suspensions.ts';
+import { createRpc, RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 

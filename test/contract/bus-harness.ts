@@ -1,7 +1,7 @@
 import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 import { entries, type Recorder } from './bus-recorder.ts';
 

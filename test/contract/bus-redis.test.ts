@@ -460,7 +460,7 @@ describe('the Redis bus', () => {
     const script = `
       import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-      import { createLog } from '@sluice/shared/log/log.ts';
+      import { createLog } from '@sluice/shared/runtime/log/log.ts';
       const bus = await createBus({ redisUrls: [process.argv[1]], log: createLog({ level: 'silent', name: 'test' }) });
       const subscriber = await bus.subscriber();
       const publisher = await bus.publisher();

@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { createJsonPost, type PostAnswer } from '@sluice/shared/solana/json-post.ts';
-import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
+import { createJsonPost, type PostAnswer } from '@sluice/shared/solana/rpc/json-post.ts';
+import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
 

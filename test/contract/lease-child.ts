@@ -1,5 +1,5 @@
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { entry } from './bus-recorder.ts';
 
 /** A process that publishes one entry after the other while it holds the lease, and reports the results. argv: Redis URL. */

@@ -8,8 +8,8 @@ import type { CountingLimiter, LimitDecision, Quota } from '@sluice/gateway/rate
 import { LocalLimits } from '@sluice/gateway/ratelimit/local-limits.ts';
 import { openRedisLimits } from '@sluice/gateway/ratelimit/redis-limits.ts';
 import { SharedLimiter } from '@sluice/gateway/ratelimit/shared-limiter.ts';
-import { systemClock } from '@sluice/shared/clock/clock.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';

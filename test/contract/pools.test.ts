@@ -1,7 +1,13 @@
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Lease } from '@sluice/shared/bus/bus.ts';
-import { createPoolDirectory } from '@sluice/shared/pools/create.ts';
-import { poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from '@sluice/shared/pools/pool-directory.ts';
+import { createPoolDirectory } from '@sluice/shared/market/pools/create.ts';
+import {
+  poolBounds,
+  type KnownPool,
+  type PoolBounds,
+  type PoolDirectory,
+  type PoolSighting,
+} from '@sluice/shared/market/pools/pool-directory.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';

@@ -1,4 +1,4 @@
-import { systemClock } from '@sluice/shared/clock/clock.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import { RpcSocket, type ReportedSlot } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createRpc, RpcError } from '@sluice/shared/solana/rpc.ts';
+import { createRpc, RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 
 interface Call {

@@ -11,7 +11,7 @@ import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { hourMs, RunningHours } from '@sluice/gateway/store/sql/running-hours.ts';
 import { StoreTime } from '@sluice/gateway/store/sql/store-time.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
+import { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { manualClock, type ManualClock } from '../support/clocks.ts';
 import { newOrder, orderGenesisHash } from '../support/orders.ts';

@@ -9,7 +9,7 @@ import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { openPostgres } from '@sluice/gateway/store/sql/postgres.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
-import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import type { Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { until } from '../support/gateway.ts';
 import { makeKey } from '../support/keys.ts';
 import { startPostgres } from '../support/servers/postgres.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { endStates, type OrderState } from '@sluice/gateway/store/order-model/order.ts';
-import type { QuotedTrade } from '@sluice/venues/quoting.ts';
+import type { QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { until } from '../support/gateway.ts';
 import { tokensOf, tradeOnChain } from '../support/chain/quoted-trades.ts';
 import type { FinalAnswer } from './client.ts';

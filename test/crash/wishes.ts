@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { tradeBuyEndpoint, tradeSellEndpoint, transactionSendEndpoint } from '@sluice/shared/wire/rest/trade.ts';

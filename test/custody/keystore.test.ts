@@ -7,8 +7,8 @@ import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
 import { readSecretKey } from '@sluice/trading/signer/custody/secret-key-text.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { generateKeypair, verifySignature } from '@sluice/shared/solana/keypair.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { generateKeypair, verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openEmbeddedStore } from '../support/keys.ts';
 

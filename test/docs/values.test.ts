@@ -3,10 +3,10 @@ import { partsPerMillion, rawOfText } from '@sluice/trading/quote/amounts.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { venueTable } from '@sluice/shared/wire/venues.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
-import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
+import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
+import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
-import { decimalPattern, percentPattern, RequestedRaw, upToHundredPattern, upToTenthPattern } from '@sluice/shared/wire/values.ts';
+import { decimalPattern, percentPattern, RequestedRaw, upToHundredPattern, upToTenthPattern } from '@sluice/shared/wire/values/values.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

@@ -8,8 +8,8 @@ import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-tabl
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { linkToken } from '../accounts/dashboard-client.ts';

@@ -1,4 +1,4 @@
-import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import type { Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { BrowserContext } from 'playwright-core';
 
 export interface FakeWallet {

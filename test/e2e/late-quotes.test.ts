@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { programId as pumpProgram } from '@sluice/venues/pump/program.ts';
+import { programId as pumpProgram } from '@sluice/venues/pump/curve/program.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { startTestGateway, until, type TestGateway } from '../support/gateway.ts';

@@ -1,5 +1,5 @@
 import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
-import { signMessage } from '@sluice/shared/solana/keypair.ts';
+import { signMessage } from '@sluice/shared/solana/addresses/keypair.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { genesisHashOf } from '../simnet/ledger/genesis-hash.ts';

@@ -1,7 +1,7 @@
 import { Value } from 'typebox/value';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { canonicalPoolAddress } from '@sluice/venues/pump-amm/program.ts';
-import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
+import { canonicalPoolAddress } from '@sluice/venues/pump/amm/program.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import { marketTtlMs } from '@sluice/trading/quote/markets.ts';
 import { QuoteAnswer } from '@sluice/shared/wire/rest/quote.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

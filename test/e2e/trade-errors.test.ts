@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
-import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { assembleTransaction, decodeTransaction, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { programId } from '@sluice/venues/pump/program.ts';
+import { programId } from '@sluice/venues/pump/curve/program.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { deriveTokenAccount } from '../simnet/layout/derive.ts';

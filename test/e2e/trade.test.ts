@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { Value } from 'typebox/value';
-import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { pump } from '@sluice/venues/pump/index.ts';
-import { canonicalPoolAddress } from '@sluice/venues/pump-amm/program.ts';
-import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
+import { pump } from '@sluice/venues/pump/curve/index.ts';
+import { canonicalPoolAddress } from '@sluice/venues/pump/amm/program.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import { OrderObject, orderPageEndpoint, SendAnswer, TradeAnswer, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';

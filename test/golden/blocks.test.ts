@@ -1,11 +1,11 @@
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { keepTransactions } from '@sluice/shared/solana/answers/keep-transactions.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
-import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
-import { SightingRouter } from '@sluice/ingest/sighting-router.ts';
+import { keepTransactions } from '@sluice/shared/solana/rpc/answers/keep-transactions.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
+import { SightingRouter } from '@sluice/ingest/continuity/sighting-router.ts';
 import { BlocksSource } from '@sluice/ingest/sources/blocks/blocks-source.ts';
 import { digestLines, readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { ReplaySource } from '@sluice/ingest/sources/replay/replay-source.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
-import { canonicalPoolAddress } from '@sluice/venues/pump-amm/program.ts';
-import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
+import { canonicalPoolAddress } from '@sluice/venues/pump/amm/program.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import { createHarness } from '../ingest/harness.ts';
 import { until } from '../support/until.ts';
 import { mintAccountBytes } from '../ingest/pump-frames.ts';

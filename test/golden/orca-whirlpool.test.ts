@@ -1,12 +1,12 @@
 import { Decoder, hiddenTrades } from '@sluice/ingest/pipeline/decode.ts';
 import type { LogsSighting, WholeSighting } from '@sluice/ingest/sources/sighting.ts';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import { decode } from '@sluice/venues/orca-whirlpool/decode.ts';
-import { eventDiscriminators, programId, swapInstructions } from '@sluice/venues/orca-whirlpool/program.ts';
-import type { VenueEvent, VenueTrade } from '@sluice/venues/venue.ts';
-import type { TradeEvent } from '@sluice/shared/wire/events.ts';
+import { decode } from '@sluice/venues/orca/whirlpool/decode.ts';
+import { eventDiscriminators, programId, swapInstructions } from '@sluice/venues/orca/whirlpool/program.ts';
+import type { VenueEvent, VenueTrade } from '@sluice/venues/seam/venue.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { describe, expect, it } from 'vitest';
 import { createHarness } from '../ingest/harness.ts';
 import { BorshWriter } from '../simnet/layout/borsh.ts';

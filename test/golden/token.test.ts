@@ -6,7 +6,7 @@ import { decodeMint } from '@sluice/shared/solana/tokens/mint.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { noExtensions } from '@sluice/shared/solana/tokens/token-extensions.ts';
 import type { PublicKey, TransactionInstruction } from '@solana/web3.js';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { metadataProgram, token2022Program, tokenProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { splToken } from '../support/chain/spl-token.ts';
 import { wallet } from '../simnet/runtime/wallets.ts';

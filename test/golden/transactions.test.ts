@@ -1,8 +1,8 @@
 import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { verifySignature } from '@sluice/shared/solana/keypair.ts';
-import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
+import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { eventAuthorities, venueByProgram } from '@sluice/venues/registry.ts';
 import { describe, expect, it } from 'vitest';
 import { fixtureNames, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';

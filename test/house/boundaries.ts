@@ -56,8 +56,8 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['shared/src/bus/'],
   marked: ['site/src/docs/guides.ts'],
   libsql: ['gateway/src/store/libsql.ts', 'gateway/src/store/sql/sqlite/sqlite.ts'],
-  pino: ['shared/src/log/', 'shared/src/config/config.ts'],
-  'pino-pretty': ['shared/src/log/'],
+  pino: ['shared/src/runtime/log/', 'shared/src/config/config.ts'],
+  'pino-pretty': ['shared/src/runtime/log/'],
   ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'client/src/node.ts', 'cli/commands/doctor/'],
   msgpackr: ['gateway/src/stream/session/msgpack-command.ts'],
   typebox: ['shared/src/wire/', 'gateway/src/'],
@@ -71,7 +71,7 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   pg: ['gateway/src/store/sql/postgres.ts'],
   preact: ['site/web/'],
   'lightweight-charts': ['site/web/src/token/chart.tsx'],
-  uqr: ['site/web/src/wallets/qr.tsx'],
+  uqr: ['site/web/src/account/wallets/qr.tsx'],
   'node:net': [
     'shared/src/operations/server.ts',
     'trading/src/signer/client/child.ts',
@@ -83,8 +83,13 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
     'shared/src/config/',
     'shared/src/guarded-http/',
   ],
-  'node:http': ['gateway/src/transport/', 'shared/src/guarded-http/', 'shared/src/operations/server.ts', 'shared/src/solana/json-post.ts'],
-  'node:https': ['gateway/src/transport/', 'shared/src/guarded-http/', 'shared/src/solana/json-post.ts'],
+  'node:http': [
+    'gateway/src/transport/',
+    'shared/src/guarded-http/',
+    'shared/src/operations/server.ts',
+    'shared/src/solana/rpc/json-post.ts',
+  ],
+  'node:https': ['gateway/src/transport/', 'shared/src/guarded-http/', 'shared/src/solana/rpc/json-post.ts'],
   'node:http2': ['shared/src/solana/grpc/'],
   'node:tls': ['gateway/src/transport/'],
 };
@@ -94,9 +99,9 @@ const pureFolders = [
   'venues/src/',
   'shared/src/wire/',
   'shared/src/codec/',
-  'shared/src/errors/',
-  'shared/src/money.ts',
-  'shared/src/market/depth-share.ts',
+  'shared/src/runtime/errors/',
+  'shared/src/wire/values/money.ts',
+  'shared/src/market/pools/depth-share.ts',
 ];
 const pureMayUse = [...pureFolders, 'shared/src/solana/'];
 const purePackages: ReadonlySet<string> = new Set(['typebox', 'node:buffer', 'node:crypto']);
@@ -173,10 +178,11 @@ function isPure(path: string): boolean {
 const venueUsers = ['venues/src/registry.ts', 'test/'];
 
 /** Folders next to the venues with code that several of them use. */
-const venueLibraries: ReadonlySet<string> = new Set(['kit', 'pump-fees']);
+const venueLibraries: ReadonlySet<string> = new Set(['pump/fees']);
 
+/** `<family>/<venue>`. */
 function venueOf(path: string): string | null {
-  const folder = /^venues\/src\/([^/]+)\//.exec(path)?.[1] ?? null;
+  const folder = /^venues\/src\/([^/]+\/[^/]+)\//.exec(path)?.[1] ?? null;
   return folder === null || venueLibraries.has(folder) ? null : folder;
 }
 

@@ -27,7 +27,7 @@ describe('the dependencies of the product', () => {
     ['shared/src/a.ts', 'pino'],
     ['shared/src/a.ts', 'node:fs'],
     ['cli/start.ts', '@sluice/simnet/simnet.ts'],
-    ['test/simnet/a.ts', '@sluice/shared/log/log.ts'],
+    ['test/simnet/a.ts', '@sluice/shared/runtime/log/log.ts'],
     ['test/simnet/a.ts', './chain.ts'],
   ])('allow %s importing %s', (path, specifier) => {
     expect(faults(path, specifier)).toEqual([]);

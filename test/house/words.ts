@@ -23,9 +23,9 @@ const readsEnvironment = (path: string): boolean =>
 /** The contract, its examples, what is generated from it, and the name of a coin. */
 const namingPrograms: ReadonlySet<string> = new Set([
   'shared/src/wire/venues.ts',
-  'shared/src/wire/rest/trade-examples.ts',
+  'shared/src/wire/orders/trade-examples.ts',
   'client/src/wire.ts',
-  'site/web/src/metadata/well-known.ts',
+  'site/web/src/state/metadata/well-known.ts',
 ]);
 
 const rules: readonly Rule[] = [
@@ -91,7 +91,7 @@ interface WallTimeReason {
 const wallTime = new RegExp(
   [
     String.raw`\bDate\.now\b|\bnew Date\(\)|(?<![\w.]|new )Date\(\)|= Date;|\btimeOrigin\b`,
-    // The readers of the clock in shared/src/clock. Other functions have the same names, with a dot or a type.
+    // The readers of the clock in shared/src/runtime/clock. Other functions have the same names, with a dot or a type.
     String.raw`(?<![\w.])nowUs\(\)(?!:)|(^|, )nowUs,|(?<![\w#])wallMs\(\)(?!:)`,
     // Redis, SQL and Python.
     String.raw`'TIME'|\bclock_timestamp\(|\bCURRENT_TIMESTAMP\b|\b(strftime|unixepoch)\(|\bdatetime\.(now|utcnow|today)\(|\btime\.time(_ns)?\(`,

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { keepTransactions } from '@sluice/shared/solana/answers/keep-transactions.ts';
-import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { eventCpiTag } from '@sluice/venues/pump/program.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { keepTransactions } from '@sluice/shared/solana/rpc/answers/keep-transactions.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import { eventCpiTag } from '@sluice/venues/pump/curve/program.ts';
 import { BlocksSource } from '@sluice/ingest/sources/blocks/blocks-source.ts';
 import type { Sighting } from '@sluice/ingest/sources/sighting.ts';
 import { fastClock } from '../support/clocks.ts';

@@ -3,7 +3,7 @@ import { Unpackr } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { packValue } from '@sluice/shared/codec/msgpack.ts';
-import { eventSchemas, PriceEvent, TradeEvent, type StreamEvent } from '@sluice/shared/wire/events.ts';
+import { eventSchemas, PriceEvent, TradeEvent, type StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { unpack } from '../support/clients/msgpack.ts';
 import { ofSchema } from '../support/of-schema.ts';
 import { candleEvent, newTokenEvent, tradeEvent } from '../support/events/stream-events.ts';

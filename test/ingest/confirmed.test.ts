@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { solPricePool } from '@sluice/venues/registry.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
-import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
+import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/program.ts';
 import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';
 import { SlotLedger } from '@sluice/ingest/continuity/slot-ledger.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { readRecord } from '@sluice/ingest/publisher/log-tail.ts';
 import type { Outgoing, PublishableEvent, LogItem } from '@sluice/ingest/publisher/outgoing.ts';

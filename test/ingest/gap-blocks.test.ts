@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '@sluice/shared/clock/clock.ts';
-import { createRpc, RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
+import { createRpc, RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { inChainOrder } from '@sluice/ingest/continuity/chain-order.ts';
 import { GapReader, type GapAnswer } from '@sluice/ingest/continuity/gap-reader.ts';

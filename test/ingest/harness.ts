@@ -1,8 +1,8 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { SolUsdFeed, type SolUsd } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { AccountFetcher } from '@sluice/ingest/sources/rpc/account-fetcher.ts';

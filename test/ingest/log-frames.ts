@@ -1,5 +1,5 @@
 import { associatedTokenProgram, computeBudgetProgram, systemProgram, token2022Program } from '@sluice/shared/solana/well-known.ts';
-import { feeProgram, programId } from '@sluice/venues/pump/program.ts';
+import { feeProgram, programId } from '@sluice/venues/pump/curve/program.ts';
 import { initialVirtualSol, initialVirtualToken, keyOf, signatureOf, tradeEventBytes } from './pump-frames.ts';
 
 const router = 'GMgnVFR8Jb39LoXsEVzb3DvBy3ywCmdmJquHUy1Lrkqb';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
-import { tokenAddress } from '@sluice/shared/solana/derived.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
+import { tokenAddress } from '@sluice/shared/solana/addresses/derived.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { canonicalPoolAddress } from '@sluice/venues/pump-amm/program.ts';
-import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { canonicalPoolAddress } from '@sluice/venues/pump/amm/program.ts';
+import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { until } from '../support/until.ts';
 import { createHarness, type Harness } from './harness.ts';
 import {

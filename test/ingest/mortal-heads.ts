@@ -1,6 +1,6 @@
 import type { Bus, BusEntry, Lease } from '@sluice/shared/bus/bus.ts';
-import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';

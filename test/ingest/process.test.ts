@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { defaultVenueNames } from '@sluice/shared/wire/venues.ts';
 import { nodeArguments } from '../support/command-line.ts';
 import { startRedis } from '../support/servers/redis.ts';

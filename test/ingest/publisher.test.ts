@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
-import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import { readVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { topicsOf, type PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
 import { createHarness, recordingLog, type LogLine } from './harness.ts';

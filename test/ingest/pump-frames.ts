@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
-import { whirlpool, whirlpoolDiscriminator, whirlpoolLength } from '@sluice/venues/orca-whirlpool/layout.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
+import { whirlpool, whirlpoolDiscriminator, whirlpoolLength } from '@sluice/venues/orca/whirlpool/layout.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import {
   accountDiscriminators as ammAccounts,
   eventDiscriminators as ammEvents,
   programId as ammProgramId,
-} from '@sluice/venues/pump-amm/program.ts';
-import { accountDiscriminators, eventDiscriminators, programId } from '@sluice/venues/pump/program.ts';
+} from '@sluice/venues/pump/amm/program.ts';
+import { accountDiscriminators, eventDiscriminators, programId } from '@sluice/venues/pump/curve/program.ts';
 
 /** 32 bytes derived from a name, so that coins and traders are the same in every run. */
 export function keyOf(name: string): Uint8Array {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { pump } from '@sluice/venues/pump/index.ts';
-import { pumpAmm } from '@sluice/venues/pump-amm/index.ts';
-import type { Venue, VenueRecords } from '@sluice/venues/venue.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { pump } from '@sluice/venues/pump/curve/index.ts';
+import { pumpAmm } from '@sluice/venues/pump/amm/index.ts';
+import type { Venue, VenueRecords } from '@sluice/venues/seam/venue.ts';
 import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';

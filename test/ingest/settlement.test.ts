@@ -4,7 +4,7 @@ import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { solPricePool } from '@sluice/venues/registry.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
-import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
+import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/program.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { readRecord, type LogRecord } from '@sluice/ingest/publisher/log-tail.ts';
 import { recordingLog } from './harness.ts';

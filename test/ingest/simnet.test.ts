@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
 import { eventsOnChain, eventKinds, unknowable } from '../support/events/chain-events.ts';

@@ -5,8 +5,8 @@ import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { solPricePool } from '@sluice/venues/registry.ts';
-import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
-import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
+import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/program.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import { createHarness, recordingLog, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';
 import { addressOf, curveAccountBytes, pumpProgram, signatureOf, whirlpoolBytes } from './pump-frames.ts';

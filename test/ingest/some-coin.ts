@@ -1,4 +1,4 @@
-import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import type { Harness } from './harness.ts';
 import { dataLine, invoked } from './log-frames.ts';
 import { addressOf, keyOf, signatureOf } from './pump-frames.ts';

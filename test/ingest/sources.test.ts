@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { SourceName } from '@sluice/shared/config/settings/source-settings.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { startSimnet } from '../simnet/simnet.ts';
 import { advanceWith } from '../support/chain/advance-with.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';
 import {

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
-import type { NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
+import type { NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createHarness, recordingLog, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';

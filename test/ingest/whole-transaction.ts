@@ -1,5 +1,5 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { eventAuthority, eventCpiTag, programId } from '@sluice/venues/pump/program.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { eventAuthority, eventCpiTag, programId } from '@sluice/venues/pump/curve/program.ts';
 import { addressOf } from './pump-frames.ts';
 
 interface WholeTransactionJson {

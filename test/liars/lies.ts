@@ -1,4 +1,4 @@
-import { programId as pumpProgram } from '@sluice/venues/pump/program.ts';
+import { programId as pumpProgram } from '@sluice/venues/pump/curve/program.ts';
 import type { Random } from '../simnet/market/random.ts';
 import { signatureIn } from '../support/chain/trading-world.ts';
 

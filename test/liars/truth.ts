@@ -1,4 +1,4 @@
-import { quoteCoins } from '@sluice/shared/money.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import { assembleMarket, planMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';

@@ -1,5 +1,5 @@
 import type { Bucket } from '@sluice/shared/market/market.ts';
-import type { TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';
 
 /**
  * Candles of one mint's trades (in log order), computed directly from the list: for each interval the price before the first trade and after the

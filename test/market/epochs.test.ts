@@ -5,7 +5,7 @@ import type { PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import type { MarketStore } from '@sluice/shared/market/market.ts';
 import { consumeMarket } from '../support/product/market-consumer.ts';
 import { silentLog } from '../contract/bus-harness.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
-import type { MintHead } from '@sluice/shared/market/main-pool.ts';
+import type { MintHead } from '@sluice/shared/market/pools/main-pool.ts';
 import { baseIntervals, marketLimits, type BaseInterval } from '@sluice/shared/market/market.ts';
-import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { addressOf, entryOf, migrationEvent } from '../support/events/stream-events.ts';
 import { candlesOf } from './brute-force.ts';
 import { StoredMarket } from './stored-market.ts';

@@ -9,7 +9,7 @@ import {
   takePlace,
   type MainPool,
   type PoolPrice,
-} from '@sluice/shared/market/main-pool.ts';
+} from '@sluice/shared/market/pools/main-pool.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { addressOf } from '../support/events/stream-events.ts';
 

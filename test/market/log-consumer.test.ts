@@ -6,7 +6,7 @@ import { createMarket } from '@sluice/shared/market/create.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { MarketStore } from '@sluice/shared/market/market.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
-import type { CandleEvent } from '@sluice/shared/wire/events.ts';
+import type { CandleEvent } from '@sluice/shared/wire/events/events.ts';
 import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { consumeMarket, type MarketConsumer } from '../support/product/market-consumer.ts';
 import { silentLog } from '../contract/bus-harness.ts';

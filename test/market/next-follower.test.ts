@@ -7,7 +7,7 @@ import { UndecidedEvents, type Line } from '../../followers/src/kit/undecided.ts
 import { isHeld, type LeaseTerm, type LogPosition } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
-import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
+import { verdictEntry } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { fastClock } from '../support/clocks.ts';
 import { until } from '../support/gateway.ts';

@@ -1,7 +1,7 @@
 import { array, boolean, constant, integer, oneof, record, type Arbitrary } from 'fast-check';
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
-import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
-import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { verdictEntry } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { accountTradesTopic, allTradesTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { entryOf, priceEvent } from '../support/events/stream-events.ts';
 import { someS, tradeOf } from './trades.ts';

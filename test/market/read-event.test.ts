@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readEvent } from '../../followers/src/kit/market-event.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
+import { verdictEntry } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import type { TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import {
   accountTradesTopic,
   allTradesTopic,

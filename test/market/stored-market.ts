@@ -1,9 +1,9 @@
 import { MarketLedger } from '../../followers/src/candles/ledger.ts';
 import { readEvent } from '../../followers/src/kit/market-event.ts';
 import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { MintHead } from '@sluice/shared/market/main-pool.ts';
+import type { MintHead } from '@sluice/shared/market/pools/main-pool.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
-import { currentHead, nothingUndecided } from '@sluice/shared/market/undecided.ts';
+import { currentHead, nothingUndecided } from '@sluice/shared/market/verdicts/undecided.ts';
 
 const leaseTerm = { lease: { name: 'market', held: true, fence: 1 }, fence: 1 };
 

@@ -1,7 +1,7 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import { depthShare } from '@sluice/shared/market/depth-share.ts';
+import { depthShare } from '@sluice/shared/market/pools/depth-share.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
 
 /** A moment long ago that is not on the boundary of an interval. */

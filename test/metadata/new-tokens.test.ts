@@ -1,9 +1,9 @@
-import type { NewTokenEvent, StreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
-import { eventSchemas } from '@sluice/shared/wire/events.ts';
+import type { NewTokenEvent, StreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events/events.ts';
+import { eventSchemas } from '@sluice/shared/wire/events/events.ts';
 import { NewTokenMetadata } from '@sluice/ingest/metadata/token-metadata.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
-import { beginThread } from '@sluice/shared/thread/restarting-thread.ts';
-import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
+import { beginThread } from '@sluice/shared/runtime/thread/restarting-thread.ts';
+import { yieldEngineThreads } from '@sluice/shared/runtime/thread/priority.ts';
 
 /** Prints the priority of each thread of this process: the main one, all others, and the one that it starts. */
 const base = getPriority();

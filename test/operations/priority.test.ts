@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { engineThreadsOf } from '@sluice/shared/thread/priority.ts';
+import { engineThreadsOf } from '@sluice/shared/runtime/thread/priority.ts';
 import { expect, it } from 'vitest';
 import { nodeFlags } from '../support/command-line.ts';
 

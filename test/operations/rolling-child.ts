@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
 import { startRedis } from '../support/servers/redis.ts';

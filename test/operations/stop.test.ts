@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { isBroken, launchersOf, type ProcessTable } from '@sluice/shared/process/launchers.ts';
+import { isBroken, launchersOf, type ProcessTable } from '@sluice/shared/runtime/process/launchers.ts';
 import { until } from '../support/gateway.ts';
 import { startRedis } from '../support/servers/redis.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';

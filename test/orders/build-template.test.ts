@@ -6,13 +6,13 @@ import {
   type BuiltMessage,
 } from '../../trading/src/prepare/message-builder.ts';
 import { priceIndex, surround } from '../../trading/src/prepare/surround.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { computeUnitPrice } from '@sluice/shared/solana/transaction/instructions.ts';
 import { temporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { QuotedPool } from '@sluice/venues/quoting.ts';
+import type { QuotedPool } from '@sluice/venues/seam/quoting.ts';
 import { VersionedMessage } from '@solana/web3.js';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,14 +1,14 @@
-import { quoteCoins } from '@sluice/shared/money.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import { assembleMarket, planMarket, type TokenMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { createMessageBuilder, type BuildRequest, type BuiltMessage } from '../../trading/src/prepare/message-builder.ts';
 import { canPay, needOf, outlayOf, type Outlay } from '../../trading/src/prepare/outlay.ts';
-import { signMessage } from '@sluice/shared/solana/keypair.ts';
+import { signMessage } from '@sluice/shared/solana/addresses/keypair.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
-import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { systemProgram, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/venues/quoting.ts';
+import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { venueByProgram, venues } from '@sluice/venues/registry.ts';
 import { expect } from 'vitest';
 import { minimumBalance } from '../simnet/ledger/rent.ts';

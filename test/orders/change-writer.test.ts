@@ -3,7 +3,7 @@ import { FollowedOrders, type Followed } from '../../trading/src/follow/followed
 import { noFollowerCounts } from '../../trading/src/follow/follower-counters.ts';
 import { ChangeWriter } from '../../trading/src/follow/storing/change-writer.ts';
 import { createTryStore } from '../../trading/src/follow/storing/try-store.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { expect, test } from 'vitest';
 import { fastClock } from '../support/clocks.ts';
 import { until } from '../support/gateway.ts';

@@ -1,5 +1,5 @@
 import { endStates } from '@sluice/gateway/store/order-model/order.ts';
-import { signMessage } from '@sluice/shared/solana/keypair.ts';
+import { signMessage } from '@sluice/shared/solana/addresses/keypair.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';

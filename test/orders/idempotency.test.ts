@@ -1,7 +1,7 @@
 import { fingerprintOf, readIdempotency } from '@sluice/trading/api/endpoints/idempotency.ts';
 import { newOrderId } from '../../trading/src/model/order-id.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
-import { orderIdPattern } from '@sluice/shared/wire/values.ts';
+import { orderIdPattern } from '@sluice/shared/wire/values/values.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

@@ -1,4 +1,4 @@
-import { systemClock } from '@sluice/shared/clock/clock.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import { OwnOrders } from '../../trading/src/state/own-orders.ts';
 import { createMessageBuilder } from '../../trading/src/prepare/message-builder.ts';
 import { checkedTrade, type CheckedTrade, type CheckParts } from '../../trading/src/prepare/checked-trade.ts';
@@ -6,8 +6,8 @@ import type { TradeRequest } from '../../trading/src/prepare/request.ts';
 import { createSendNodes } from '../../trading/src/nodes/nodes.ts';
 import { Simulator } from '../../trading/src/nodes/simulate/simulator.ts';
 import type { HotState } from '../../trading/src/state/hot-state.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { programId } from '@sluice/venues/pump/program.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { programId } from '@sluice/venues/pump/curve/program.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { recordingLog, type LogLine } from '../ingest/harness.ts';

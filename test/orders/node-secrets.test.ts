@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { checkChain } from '../../cli/commands/doctor/chain.ts';
 import { testConfig } from '../support/test-config.ts';
 import { until } from '../support/gateway.ts';

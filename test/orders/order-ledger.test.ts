@@ -1,4 +1,4 @@
-import { systemClock } from '@sluice/shared/clock/clock.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import { createOrderLedger } from '../../trading/src/model/order-ledger.ts';
 import type { OpenOrder, StoredOrder, PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';

@@ -1,11 +1,11 @@
 import { systemProgram, token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { canonicalPoolAddress } from '@sluice/venues/pump-amm/program.ts';
-import { pool as poolLayout } from '@sluice/venues/pump-amm/layout.ts';
-import { curve as curveLayout } from '@sluice/venues/pump/layout.ts';
-import { bondingCurveAddress, creatorVaultAddress, userVolumeAccumulatorAddress } from '@sluice/venues/pump/program.ts';
-import type { QuotedPool } from '@sluice/venues/quoting.ts';
+import { canonicalPoolAddress } from '@sluice/venues/pump/amm/program.ts';
+import { pool as poolLayout } from '@sluice/venues/pump/amm/layout.ts';
+import { curve as curveLayout } from '@sluice/venues/pump/curve/layout.ts';
+import { bondingCurveAddress, creatorVaultAddress, userVolumeAccumulatorAddress } from '@sluice/venues/pump/curve/program.ts';
+import type { QuotedPool } from '@sluice/venues/seam/quoting.ts';
 import { describe, expect, it } from 'vitest';
-import { associatedTokenAddress, addressBytes } from '@sluice/shared/solana/pda.ts';
+import { associatedTokenAddress, addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { buybackFeeRecipients, feeRecipients } from '../simnet/programs/recipients.ts';
 import { mintData, tokenAccountData } from '../simnet/layout/token-state.ts';
 import { minimumBalance } from '../simnet/ledger/rent.ts';

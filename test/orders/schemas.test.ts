@@ -1,4 +1,4 @@
-import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
+import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import {
   BuyBody,

@@ -1,11 +1,11 @@
-import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
+import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { createMessageBuilder, maxMessageBytes } from '../../trading/src/prepare/message-builder.ts';
 import { endStates, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { createTippedLanes, laneTips } from '../../trading/src/prepare/tips.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { systemProgram, token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { AddressLookupTableAccount, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';

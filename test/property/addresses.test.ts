@@ -1,11 +1,11 @@
-import { decodeBase58, encodeBase58, isAddress, maxBase58Chars } from '@sluice/shared/solana/base58.ts';
-import { isOnCurve } from '@sluice/shared/solana/curve.ts';
-import { generateKeypair, signMessage, verifySignature } from '@sluice/shared/solana/keypair.ts';
-import { associatedTokenAddress, findProgramAddress } from '@sluice/shared/solana/pda.ts';
+import { decodeBase58, encodeBase58, isAddress, maxBase58Chars } from '@sluice/shared/solana/encoding/base58.ts';
+import { isOnCurve } from '@sluice/shared/solana/addresses/curve.ts';
+import { generateKeypair, signMessage, verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
+import { associatedTokenAddress, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import { toUi } from '@sluice/shared/solana/amounts.ts';
-import * as pumpAmmProgram from '@sluice/venues/pump-amm/program.ts';
-import * as pumpProgram from '@sluice/venues/pump/program.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
+import * as pumpAmmProgram from '@sluice/venues/pump/amm/program.ts';
+import * as pumpProgram from '@sluice/venues/pump/curve/program.ts';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

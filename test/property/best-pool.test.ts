@@ -2,7 +2,7 @@ import type { QuoteRequest } from '@sluice/trading/quote/order.ts';
 import { quoteOn } from '@sluice/trading/quote/best-quote.ts';
 import { assembleMarket, planMarket, type TokenMarket, type TradedPool } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { token2022Program, usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import * as pump from '@sluice/venues/pump/program.ts';
+import * as pump from '@sluice/venues/pump/curve/program.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { expect, test } from 'vitest';
 import { otherQuoteCoin } from '../simnet/programs/quote-coins.ts';

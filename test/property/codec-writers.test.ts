@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { compileWriters } from '@sluice/shared/codec/compile-writers.ts';
 import { commitmentIn, idIn, slotIn, tsPublishedIn, typeIn } from '@sluice/shared/codec/json-search.ts';
 import { packValue } from '@sluice/shared/codec/msgpack.ts';
-import { eventSchemas } from '@sluice/shared/wire/events.ts';
+import { eventSchemas } from '@sluice/shared/wire/events/events.ts';
 import { ofSchema } from '../support/of-schema.ts';
 
 const Name = Type.Enum(['a', 'b']);

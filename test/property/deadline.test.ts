@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { startDeadline } from '@sluice/shared/abort/deadline.ts';
-import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
+import { startDeadline } from '@sluice/shared/runtime/abort/deadline.ts';
+import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import { describe, expect, it } from 'vitest';
 
 const longMs = 60_000;

@@ -7,7 +7,7 @@ import { LocalLimits } from '@sluice/gateway/ratelimit/local-limits.ts';
 import type { SharedLimits } from '@sluice/gateway/ratelimit/redis-limits.ts';
 import { SharedLimiter } from '@sluice/gateway/ratelimit/shared-limiter.ts';
 import { RedisFault } from '@sluice/shared/bus/bus-error.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { describe, expect, it } from 'vitest';
 
 const log = createLog({ level: 'silent', name: 'test' });

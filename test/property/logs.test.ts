@@ -1,7 +1,7 @@
 import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { readLogs, type LogReading } from '@sluice/shared/solana/transaction/logs.ts';
-import { eventAuthority, eventCpiTag, programId as pumpId } from '@sluice/venues/pump/program.ts';
+import { eventAuthority, eventCpiTag, programId as pumpId } from '@sluice/venues/pump/curve/program.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

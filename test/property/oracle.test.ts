@@ -1,9 +1,9 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { pumpAmm } from '@sluice/venues/pump-amm/index.ts';
-import { pump } from '@sluice/venues/pump/index.ts';
-import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
-import type { FeePart, Venue } from '@sluice/venues/venue.ts';
+import { pumpAmm } from '@sluice/venues/pump/amm/index.ts';
+import { pump } from '@sluice/venues/pump/curve/index.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
+import type { FeePart, Venue } from '@sluice/venues/seam/venue.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import type * as WhirlpoolsCore from '@orca-so/whirlpools-core';
 import type { TransferFees } from '@sluice/shared/solana/tokens/token-extensions.ts';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { programId, tickArrayAddress } from '@sluice/venues/orca-whirlpool/program.ts';
-import { quoting } from '@sluice/venues/orca-whirlpool/quote.ts';
-import { maxSqrtPrice, maxTick, minSqrtPrice, minTick, sqrtPriceOfTick } from '@sluice/venues/orca-whirlpool/tick-math.ts';
-import type { LookedUpAccount, QuotedMint, QuotedPool, QuotedTrade } from '@sluice/venues/quoting.ts';
+import { programId, tickArrayAddress } from '@sluice/venues/orca/whirlpool/program.ts';
+import { quoting } from '@sluice/venues/orca/whirlpool/quote.ts';
+import { maxSqrtPrice, maxTick, minSqrtPrice, minTick, sqrtPriceOfTick } from '@sluice/venues/orca/whirlpool/tick-math.ts';
+import type { LookedUpAccount, QuotedMint, QuotedPool, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { address } from '../simnet/support/test-chain.ts';

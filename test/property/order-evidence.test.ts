@@ -1,5 +1,5 @@
 import { findEvidence, type OrderFinding, type NodeView, type TrackedOrder } from '../../trading/src/follow/evidence/tracked-order.ts';
-import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
+import { majorityOf } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newOrder } from '../support/orders.ts';

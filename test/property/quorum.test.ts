@@ -1,6 +1,6 @@
-import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
-import { Ballot } from '@sluice/shared/solana/quorum/ballot.ts';
-import { countVotes, lowerMedian, majorityOf, reachedBy, type Verdict, type Vote } from '@sluice/shared/solana/quorum/votes.ts';
+import { askUntilAgreed } from '@sluice/shared/solana/rpc/quorum/ask-until-agreed.ts';
+import { Ballot } from '@sluice/shared/solana/rpc/quorum/ballot.ts';
+import { countVotes, lowerMedian, majorityOf, reachedBy, type Verdict, type Vote } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 

@@ -1,6 +1,6 @@
-import { quoteCoins } from '@sluice/shared/money.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { Quote, QuotedPool, QuotedTrade } from '@sluice/venues/quoting.ts';
+import type { Quote, QuotedPool, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { assembleMarket, planMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { expect, test } from 'vitest';

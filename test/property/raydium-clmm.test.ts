@@ -1,25 +1,25 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
-import { addressBytes, findProgramAddress } from '@sluice/shared/solana/pda.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
+import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import type { QuotedMint, QuotedTrade } from '@sluice/venues/quoting.ts';
-import { raydiumClmm } from '@sluice/venues/raydium-clmm/index.ts';
-import { config as configAt, pool as poolAt, poolLength, tickArray, tickArrayLength } from '@sluice/venues/raydium-clmm/layout.ts';
+import type { QuotedMint, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
+import { raydiumClmm } from '@sluice/venues/raydium/clmm/index.ts';
+import { config as configAt, pool as poolAt, poolLength, tickArray, tickArrayLength } from '@sluice/venues/raydium/clmm/layout.ts';
 import {
   accountDiscriminators,
   eventDiscriminators,
   programId,
   swapInstructions,
   tickArrayAddress,
-} from '@sluice/venues/raydium-clmm/program.ts';
-import { sqrtPriceOfTick } from '@sluice/venues/raydium-clmm/tick-math.ts';
+} from '@sluice/venues/raydium/clmm/program.ts';
+import { sqrtPriceOfTick } from '@sluice/venues/raydium/clmm/tick-math.ts';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { RealMachine } from '../simnet/support/real-machine.ts';
-import { feesIn } from '@sluice/venues/fee.ts';
+import { feesIn } from '@sluice/venues/seam/fee.ts';
 import { fuzzCases, mutated } from '../support/fuzz.ts';
 
 /** The real program swaps on random pools, through ticks and tick arrays. Quotes must agree with it, to the unit. */

@@ -1,6 +1,6 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { generateKeypair, type Keypair, signMessage, verifySignature } from '@sluice/shared/solana/keypair.ts';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { generateKeypair, type Keypair, signMessage, verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import {
   advancesNonce,
   assembleTransaction,

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { sampleRequest } from '@sluice/site/docs/samples/sample-request.ts';
 import { samplesOf } from '@sluice/site/docs/samples/samples.ts';
 import { endpointsOf } from '@sluice/site/docs/shown-endpoint.ts';
-import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
+import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { run } from '../pumpportal/install.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
-import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { address, alice, launch, quietChain } from '../simnet/support/test-chain.ts';
 import { ScriptedNode, type NodeAccount } from './harness.ts';

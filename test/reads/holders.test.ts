@@ -1,9 +1,9 @@
 import { holdersBinding } from '../../gateway/src/reads/holders/endpoint.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
-import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program } from '@sluice/shared/solana/well-known.ts';
-import { bondingCurveAddress } from '@sluice/venues/pump/program.ts';
+import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import { tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import type { TSchema } from 'typebox';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { History } from '../../gateway/src/stream/history/history.ts';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
 import { accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';

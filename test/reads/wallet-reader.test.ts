@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readWallet } from '@sluice/gateway/reads/wallets/wallet-reader.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { addressOf } from '../support/events/stream-events.ts';
 
 const wallet = addressOf(1);

@@ -11,7 +11,7 @@ import { followSiblings } from '@sluice/trading/signer/audit/siblings.ts';
 import { LineTimes } from '@sluice/trading/signer/audit/line-times.ts';
 import { createSpend } from '@sluice/trading/signer/limits/daily-spend.ts';
 import type { LogHead } from '@sluice/trading/signer/wire/protocol.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fastClock } from '../support/clocks.ts';

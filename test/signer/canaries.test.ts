@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { expect, it } from 'vitest';
 import { runProgram } from '../support/command-line.ts';
 

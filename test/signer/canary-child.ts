@@ -4,7 +4,7 @@ import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
 import { createSigner } from '@sluice/trading/signer/client/client.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { Halt } from '@sluice/gateway/store/halt/halt.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { buyMessage, messageOf, stranger, transfer } from './messages.ts';
 
 /**

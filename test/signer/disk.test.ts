@@ -1,9 +1,9 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { SignOutcome } from '../../trading/src/model/order-signer.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { until } from '../support/gateway.ts';
 import { launchCoin } from '../support/chain/quoted-trades.ts';

@@ -1,6 +1,6 @@
 import { Halt, haltPollMs, maxHaltAgeMs } from '@sluice/gateway/store/halt/halt.ts';
 import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { HaltTable } from '@sluice/gateway/store/interfaces/halt-table.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';

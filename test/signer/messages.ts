@@ -1,7 +1,7 @@
 import { PublicKey, SystemProgram } from '@solana/web3.js';
 import { compileMessage, type AccountMeta, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import {
   associatedTokenProgram,
   computeBudgetProgram,
@@ -10,8 +10,8 @@ import {
   tokenProgram,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import { canonicalPoolAddress, instructionDiscriminators as amm, programId as ammProgram } from '@sluice/venues/pump-amm/program.ts';
-import { bondingCurveAddress, instructionDiscriminators as pump, programId as pumpProgram } from '@sluice/venues/pump/program.ts';
+import { canonicalPoolAddress, instructionDiscriminators as amm, programId as ammProgram } from '@sluice/venues/pump/amm/program.ts';
+import { bondingCurveAddress, instructionDiscriminators as pump, programId as pumpProgram } from '@sluice/venues/pump/curve/program.ts';
 
 /** Trades in the form that a gateway sends to be signed, with parts that a test can replace. */
 export const blockhash = generateKeypair(new Uint8Array(32).fill(200)).publicKey;

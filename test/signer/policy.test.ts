@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createMessageBuilder } from '../../trading/src/prepare/message-builder.ts';
-import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
+import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { judge } from '@sluice/trading/signer/checks/check-message.ts';
 import { sideOf } from '@sluice/trading/signer/checks/trade-instruction.ts';
 import type { Rule, Verdict } from '@sluice/trading/signer/checks/verdict.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
-import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import {
   associatedTokenProgram,

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { jitoTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
+import { jitoTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Signature, SignOutcome } from '../../trading/src/model/order-signer.ts';
-import { verifySignature } from '@sluice/shared/solana/keypair.ts';
+import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fastClock } from '../support/clocks.ts';
 import { until } from '../support/gateway.ts';

@@ -1,3 +1,3 @@
-import { createLog, type Logger } from '@sluice/shared/log/log.ts';
+import { createLog, type Logger } from '@sluice/shared/runtime/log/log.ts';
 
 export const silentLog: Logger = createLog({ level: 'silent', name: 'test' });

@@ -7,7 +7,7 @@ import { writePin, writePolicy, type PolicyFiles } from '@sluice/trading/signer/
 import { signPolicy, type Policy } from '@sluice/trading/signer/limits/operator-policy.ts';
 import type { SignerStart } from '@sluice/trading/signer/client/supervisor.ts';
 import { makeHaltMarks, removeHaltMarks, signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { SignOutcome } from '../../trading/src/model/order-signer.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fastClock } from '../support/clocks.ts';

@@ -9,7 +9,7 @@ import { openSigningFolder } from '@sluice/trading/signer/signing/signing-folder
 import { answerAll, type SigningParts } from '@sluice/trading/signer/signing/signing.ts';
 import { startTerms } from '@sluice/trading/signer/signing/start-terms.ts';
 import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newSignerPlace, passphrase, type SignerPlace } from './harness.ts';
 import { buyMessage, stranger } from './messages.ts';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { verifySignature } from '@sluice/shared/solana/keypair.ts';
+import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import {
   assembleTransaction,
   compileMessage,
@@ -9,7 +9,7 @@ import {
   type Instruction,
 } from '@sluice/shared/solana/transaction/transaction.ts';
 import { systemProgram, token2022Program, tokenProgram, usdcMint } from '@sluice/shared/solana/well-known.ts';
-import { programId as pumpProgram } from '@sluice/venues/pump/program.ts';
+import { programId as pumpProgram } from '@sluice/venues/pump/curve/program.ts';
 import type { Block } from './chain.ts';
 import { minimumBalance } from './ledger/rent.ts';
 import { legacyBuy, legacySell, tradeV2, type CurveTrade } from './market/instructions.ts';

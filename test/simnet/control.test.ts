@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
-import { verifySignature } from '@sluice/shared/solana/keypair.ts';
+import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import { decodeTransaction, signatureFromText } from '@sluice/shared/solana/transaction/transaction.ts';
 import { truncateLogs } from './control/truncate-logs.ts';
 import { connectPubSub, type PubSubClient } from './pubsub-client.ts';

@@ -1,7 +1,7 @@
 import { BorshAccountsCoder, type Idl } from '@coral-xyz/anchor';
 import { expect, test } from 'vitest';
-import { globalConfig, programId as ammProgram, feeConfig as ammFeeConfig } from '@sluice/venues/pump-amm/program.ts';
-import { eventCpiTag, feeConfig, globalAddress, programId as pumpProgram } from '@sluice/venues/pump/program.ts';
+import { globalConfig, programId as ammProgram, feeConfig as ammFeeConfig } from '@sluice/venues/pump/amm/program.ts';
+import { eventCpiTag, feeConfig, globalAddress, programId as pumpProgram } from '@sluice/venues/pump/curve/program.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { solPricePool } from '@sluice/venues/registry.ts';
 import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';

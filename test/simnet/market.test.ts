@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { systemProgram, token2022Program } from '@sluice/shared/solana/well-known.ts';
-import { programId as ammProgram } from '@sluice/venues/pump-amm/program.ts';
-import { programId as pumpProgram } from '@sluice/venues/pump/program.ts';
-import { isOnCurve } from '@sluice/shared/solana/curve.ts';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { programId as ammProgram } from '@sluice/venues/pump/amm/program.ts';
+import { programId as pumpProgram } from '@sluice/venues/pump/curve/program.ts';
+import { isOnCurve } from '@sluice/shared/solana/addresses/curve.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import type { TransactionRecord } from './chain.ts';
 import { picturedUri, withSimulatedImages } from './market/images.ts';

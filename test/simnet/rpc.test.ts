@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { signMessage } from '@sluice/shared/solana/keypair.ts';
+import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { signMessage } from '@sluice/shared/solana/addresses/keypair.ts';
 import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction/transaction.ts';
 import { systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { ChainAccount } from './chain.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Block, Chain, ChainAccount, ChainListener, Execution, SendOutcome, TransactionRecord } from './chain.ts';
 import { genesisHashOf } from './ledger/genesis-hash.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import type { Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { globalAddress } from '@sluice/venues/pump/program.ts';
+import { globalAddress } from '@sluice/venues/pump/curve/program.ts';
 import type { TransactionRecord } from './chain.ts';
 import { wallet } from './runtime/wallets.ts';
 import { canonicalPoolOf, curveOf } from './programs/addresses.ts';

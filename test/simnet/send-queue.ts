@@ -1,4 +1,4 @@
-import { verifySignature } from '@sluice/shared/solana/keypair.ts';
+import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import { decodeTransaction, signatureFromText, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Execution, SendOptions, SendOutcome } from './chain.ts';
 import { transactionErrorText } from './runtime/error-texts.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { assembleTransaction, compileMessage, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { clockSysvar, usdcMint } from '@sluice/shared/solana/well-known.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
-import { eventDiscriminators } from '@sluice/venues/pump-amm/program.ts';
+import { eventDiscriminators } from '@sluice/venues/pump/amm/program.ts';
 import { connectPubSub } from './pubsub-client.ts';
 import { startSimnet } from './simnet.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import type { Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { openTemporarySol, temporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 
 /** Real time, `factor` times faster, for parts that have real sockets and time limits of their own. */
 export function fastClock(factor: number): Clock {

@@ -1,4 +1,4 @@
-import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
+import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
 import { vi } from 'vitest';
 import { runCommandLine } from '../../cli/commands/run-command-line.ts';
 import { environment, type CommandOptions, type CommandResult } from './command-line.ts';

@@ -4,7 +4,7 @@ import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { createLog, type Logger } from '@sluice/shared/log/log.ts';
+import { createLog, type Logger } from '@sluice/shared/runtime/log/log.ts';
 
 import { testConfig } from './test-config.ts';
 

@@ -2,7 +2,7 @@ import { createApiKey, type KeyRequest, type CreatedKey } from '@sluice/gateway/
 import { createAuthenticator, type StoreAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 
 /** The embedded store of a test. */
 export function openEmbeddedStore(dataDir: string): Promise<Store> {

@@ -1,8 +1,8 @@
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
-import type { StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { tokenAmount } from '../simnet/layout/token-state.ts';
 import { deriveTokenAccount } from '../simnet/layout/derive.ts';

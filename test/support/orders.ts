@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { newOrderId } from '../../trading/src/model/order-id.ts';
 import type { OrderFill, OrderTerms, SignedMessage } from '@sluice/gateway/store/order-model/order.ts';
 import type { NewOrder } from '@sluice/gateway/store/order-model/order.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { addressOf } from './events/stream-events.ts';
 

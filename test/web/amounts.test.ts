@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { slippageLimits } from '@sluice/shared/wire/rest/quote.ts';
-import { amountFor, isSlippage } from '@sluice/site/web/ticket/amounts.ts';
+import { amountFor, isSlippage } from '@sluice/site/web/trading/ticket/amounts.ts';
 
 describe('the order ticket', () => {
   it('accepts the same slippage as the server', () => {

@@ -1,10 +1,10 @@
 import { findSections } from '@sluice/site/web/docs/search-index.ts';
 import { docsSite } from '@sluice/site/docs/page.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { errorTable } from '@sluice/shared/errors/codes.ts';
+import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
 import { closeCodes } from '@sluice/shared/wire/stream/close-codes.ts';
-import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
-import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
+import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
+import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { docsSearchEndpoint } from '@sluice/shared/wire/rest/documents.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';

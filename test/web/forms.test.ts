@@ -3,7 +3,7 @@ import { endpointsOf } from '@sluice/site/docs/shown-endpoint.ts';
 import { spendsOf, tryForm } from '@sluice/site/docs/try-form.ts';
 import { plainText } from '@sluice/site/docs/markdown.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
+import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { describe, expect, it } from 'vitest';
 

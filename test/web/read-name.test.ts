@@ -1,5 +1,5 @@
-import { readName, type NameFault } from '@sluice/site/web/metadata/read-name.ts';
-import { imitatedBy } from '@sluice/site/web/metadata/well-known.ts';
+import { readName, type NameFault } from '@sluice/site/web/state/metadata/read-name.ts';
+import { imitatedBy } from '@sluice/site/web/state/metadata/well-known.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

@@ -1,4 +1,4 @@
-import { ScreenQuotes, type QuoteObject } from '@sluice/site/web/ticket/screen-quotes.ts';
+import { ScreenQuotes, type QuoteObject } from '@sluice/site/web/trading/ticket/screen-quotes.ts';
 import { expect, it } from 'vitest';
 
 const quoted = (inAmount: string, minOut: string) => ({

@@ -1,10 +1,10 @@
 import type { VenueName } from '@sluice/shared/wire/venues.ts';
-import { orcaWhirlpool } from './orca-whirlpool/index.ts';
-import { pump } from './pump/index.ts';
-import { pumpAmm } from './pump-amm/index.ts';
-import { raydiumClmm } from './raydium-clmm/index.ts';
-import { raydiumCpmm } from './raydium-cpmm/index.ts';
-import type { Venue } from './venue.ts';
+import { orcaWhirlpool } from './orca/whirlpool/index.ts';
+import { pump } from './pump/curve/index.ts';
+import { pumpAmm } from './pump/amm/index.ts';
+import { raydiumClmm } from './raydium/clmm/index.ts';
+import { raydiumCpmm } from './raydium/cpmm/index.ts';
+import type { Venue } from './seam/venue.ts';
 
 /** All venues that ingest decodes. To add one, add a line. */
 export const venues: readonly Venue[] = [pump, pumpAmm, raydiumCpmm, raydiumClmm, orcaWhirlpool];

@@ -1,6 +1,6 @@
 import type { Config } from '@sluice/shared/config/config.ts';
-import { nodeTextOf } from '@sluice/shared/solana/answers/node-text.ts';
-import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { nodeTextOf } from '@sluice/shared/solana/rpc/answers/node-text.ts';
+import { createRpc, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { simnetGenesisPrefix } from '@sluice/shared/solana/well-known.ts';
 import { WebSocket } from 'ws';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';

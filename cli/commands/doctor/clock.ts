@@ -1,4 +1,4 @@
-import { partyNames, type AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
+import { partyNames, type AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import { ok, warn, type Finding } from './finding.ts';
 
 /** Compares this machine's clock with those of the other parties, if they have clocks. */

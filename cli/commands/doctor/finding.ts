@@ -1,4 +1,4 @@
-import { oneLine } from '@sluice/shared/log/terminal-text.ts';
+import { oneLine } from '@sluice/shared/runtime/log/terminal-text.ts';
 
 export type FindingState = 'ok' | 'warn' | 'fail';
 

@@ -1,7 +1,7 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { isLoopback } from '@sluice/shared/config/loopback.ts';
-import { planNames } from '@sluice/shared/wire/plans.ts';
+import { planNames } from '@sluice/shared/wire/values/plans.ts';
 import { ok, warn, type Finding } from './finding.ts';
 
 /** Checks the settings for public access: plans, origins, proxies and the URL of the dashboard. */

@@ -1,11 +1,11 @@
 import { gatewayStatusPrefix } from '@sluice/gateway/operations/presence.ts';
-import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
-import { systemClock } from '@sluice/shared/clock/clock.ts';
-import { hearParty } from '@sluice/shared/clock/watch-clocks.ts';
+import { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
+import { hearParty } from '@sluice/shared/runtime/clock/watch-clocks.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { inspectRedis } from '@sluice/shared/bus/redis/redis-inspect.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { clockFindings } from './clock.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 import { judgeRedis, redisSettings } from './redis-settings.ts';

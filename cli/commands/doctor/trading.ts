@@ -10,7 +10,7 @@ import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import type { StoredHalt } from '@sluice/gateway/store/interfaces/halt-table.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { isoTime } from '../../command-line/times.ts';
 import { withStore } from '../store/with-store.ts';

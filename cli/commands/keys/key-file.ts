@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import type { Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { CommandError, inQuotes } from '../../command-line/command.ts';
 
 /** Writes a secret key to a new file that only this user can read, in the form of the Solana command line. */

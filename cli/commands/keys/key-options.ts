@@ -1,6 +1,6 @@
 import { readIpRanges } from '@sluice/gateway/auth/ip-ranges.ts';
-import { maxIpRanges, maxLabelChars } from '@sluice/shared/wire/values.ts';
-import { planNames, scopes as allScopes, type PlanName, type Scope } from '@sluice/shared/wire/plans.ts';
+import { maxIpRanges, maxLabelChars } from '@sluice/shared/wire/values/values.ts';
+import { planNames, scopes as allScopes, type PlanName, type Scope } from '@sluice/shared/wire/values/plans.ts';
 import { UsageError } from '../../command-line/command.ts';
 
 /** The error of an argument that must be the id of a key. */

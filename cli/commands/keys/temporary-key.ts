@@ -1,7 +1,7 @@
 import { createApiKey, deleteApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { Scope } from '@sluice/shared/wire/plans.ts';
+import type { Scope } from '@sluice/shared/wire/values/plans.ts';
 import { CommandError } from '../../command-line/command.ts';
 import { openStoreOf } from '../store/with-store.ts';
 

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 
 /** Maximum line length, in characters. The rest of a longer line is dropped as it arrives. */
 const maxLineChars = 1_048_576;

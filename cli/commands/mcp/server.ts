@@ -1,6 +1,6 @@
-import { SchemaBook } from '@sluice/shared/wire/openapi/schema-book.ts';
+import { SchemaBook } from '@sluice/shared/wire/documents/openapi/schema-book.ts';
 import { SluiceError, type Sluice } from '@sluice/client';
-import { toolFaults, toolInputs } from '@sluice/shared/wire/agent-tools.ts';
+import { toolFaults, toolInputs } from '@sluice/shared/wire/documents/agent-tools.ts';
 import { boundTexts } from './bound-texts.ts';
 import { RpcRefusal, type Handle } from './json-rpc.ts';
 import type { Tool } from './tools.ts';

@@ -1,5 +1,5 @@
 import type { Sluice } from '@sluice/client';
-import { fewRows, type ToolArgs, type ToolName } from '@sluice/shared/wire/agent-tools.ts';
+import { fewRows, type ToolArgs, type ToolName } from '@sluice/shared/wire/documents/agent-tools.ts';
 
 /** One tool of the server; `toolInputs` has the schema of its arguments. */
 export interface Tool {

@@ -8,7 +8,7 @@ import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';
 import { readSol } from '@sluice/shared/config/settings/signer-settings.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { action, CommandError, commandOf, inQuotes, loadConfig, UsageError } from '../../command-line/command.ts';
 import { writeKeyFile } from '../keys/key-file.ts';

@@ -1,6 +1,6 @@
 import { serveSigner } from '@sluice/trading/signer/service.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
-import { onStop, type StopReason } from '@sluice/shared/process/on-stop.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
+import { onStop, type StopReason } from '@sluice/shared/runtime/process/on-stop.ts';
 import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, type Command } from '../../command-line/command.ts';
 
 export const signerCommand: Command = {

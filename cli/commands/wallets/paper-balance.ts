@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sluice, SluiceError } from '@sluice/client';
 import { paperKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
 import { action, CommandError, inQuotes, loadConfig, UsageError } from '../../command-line/command.ts';
 import { gatewayUrl, httpUrl } from '../../gateway/gateway-url.ts';

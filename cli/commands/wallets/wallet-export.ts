@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { openWallet, unlockKeystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { keystoreName, readPassphrase } from '@sluice/trading/signer/custody/passphrase.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { action, CommandError, inQuotes, loadConfig, UsageError } from '../../command-line/command.ts';
 import { writeKeyFile } from '../keys/key-file.ts';
 import { noteOperator } from '../store/operator-log.ts';

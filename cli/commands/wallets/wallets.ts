@@ -28,7 +28,7 @@ import {
   tableText,
   UsageError,
 } from '../../command-line/command.ts';
-import { maxLabelChars } from '@sluice/shared/wire/values.ts';
+import { maxLabelChars } from '@sluice/shared/wire/values/values.ts';
 import { readLabel, wholeKeyMessage } from '../keys/key-options.ts';
 import { noteOperator } from '../store/operator-log.ts';
 import { isoTime } from '../../command-line/times.ts';

@@ -1,6 +1,6 @@
-import { oneLine, printableValue } from '@sluice/shared/log/terminal-text.ts';
-import { quoteCoins } from '@sluice/shared/money.ts';
-import type { OrderEvent } from '@sluice/shared/wire/order-event.ts';
+import { oneLine, printableValue } from '@sluice/shared/runtime/log/terminal-text.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import type { OrderEvent } from '@sluice/shared/wire/orders/order-event.ts';
 import type {
   CandleEvent,
   MigrationEvent,
@@ -9,7 +9,7 @@ import type {
   StreamEvent,
   TokenMetadataEvent,
   TradeEvent,
-} from '@sluice/shared/wire/events.ts';
+} from '@sluice/shared/wire/events/events.ts';
 import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { column, priceText as writtenPrice, rightColumn, usdText } from './columns.ts';
 import type { Paint } from './paint.ts';

@@ -8,7 +8,7 @@ import {
   type Sluice,
   type Status,
 } from '@sluice/client';
-import { oneLine } from '@sluice/shared/log/terminal-text.ts';
+import { oneLine } from '@sluice/shared/runtime/log/terminal-text.ts';
 
 export interface WatchedKeys {
   readonly channel: Channel;

@@ -1,5 +1,5 @@
 import { SluiceError, type Sluice } from '@sluice/client';
-import { quoteCoins } from '@sluice/shared/money.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
 
 /** Symbols that are remembered. The oldest are dropped. */
 const maxNames = 5_000;

@@ -1,4 +1,4 @@
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { eventLine } from './event-line.ts';
 import type { Names } from './names.ts';
 import type { Paint } from './paint.ts';

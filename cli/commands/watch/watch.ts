@@ -1,8 +1,8 @@
 import { Sluice } from '@sluice/client';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { onStop } from '@sluice/shared/process/on-stop.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
-import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/intervals.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import { onStop } from '@sluice/shared/runtime/process/on-stop.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
+import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/values/intervals.ts';
 import { channelNames, channels, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, inQuotes, type Command } from '../../command-line/command.ts';
 import { gatewayUrl, httpUrl } from '../../gateway/gateway-url.ts';

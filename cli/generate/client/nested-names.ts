@@ -1,5 +1,5 @@
 import { capitalized, type NamedShape } from './public-types.ts';
-import type { SchemaShape } from '@sluice/shared/wire/values.ts';
+import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
 
 /** Clearer names for objects that several top-level types (roots) contain, and whose field name alone is too vague. */
 const clearNames: Readonly<Record<string, string>> = { Error: 'OrderFault', Ts: 'EventTimes' };

@@ -1,4 +1,4 @@
-import { eventSchemas } from '@sluice/shared/wire/events.ts';
+import { eventSchemas } from '@sluice/shared/wire/events/events.ts';
 import { filterSchemas } from '@sluice/shared/wire/stream/filters.ts';
 import { Position } from '@sluice/shared/wire/stream/commands.ts';
 import { Gap, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
@@ -9,7 +9,7 @@ import { tokenCandlesEndpoint, tokenTradesEndpoint } from '@sluice/shared/wire/r
 import { tokenHoldersEndpoint, TokenInfo, tokenSearchEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import { BuyBody, OrderObject, orderPageEndpoint, SellBody, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
-import type { SchemaShape } from '@sluice/shared/wire/values.ts';
+import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
 
 export type NamedShape = readonly [name: string, shape: SchemaShape];
 

@@ -1,7 +1,7 @@
-import { errorTable } from '@sluice/shared/errors/codes.ts';
-import { commitments, venueNames } from '@sluice/shared/wire/events.ts';
-import { candleIntervalNames } from '@sluice/shared/wire/intervals.ts';
-import { orderStates } from '@sluice/shared/wire/orders.ts';
+import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
+import { commitments, venueNames } from '@sluice/shared/wire/events/events.ts';
+import { candleIntervalNames } from '@sluice/shared/wire/values/intervals.ts';
+import { orderStates } from '@sluice/shared/wire/orders/orders.ts';
 import { nestedNames } from './nested-names.ts';
 import {
   answerShapes,
@@ -15,7 +15,7 @@ import {
   streamShapes,
   type NamedShape,
 } from './public-types.ts';
-import type { SchemaShape } from '@sluice/shared/wire/values.ts';
+import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
 
 /** Enumerations with a name of their own. */
 const enumNames: Readonly<Record<string, readonly string[]>> = {

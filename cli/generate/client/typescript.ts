@@ -1,5 +1,5 @@
-import { errorTable } from '@sluice/shared/errors/codes.ts';
-import { candleIntervalNames } from '@sluice/shared/wire/intervals.ts';
+import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
+import { candleIntervalNames } from '@sluice/shared/wire/values/intervals.ts';
 import {
   answerShapes,
   bodyShapes,
@@ -11,7 +11,7 @@ import {
   replyShapes,
   streamShapes,
 } from './public-types.ts';
-import type { SchemaShape } from '@sluice/shared/wire/values.ts';
+import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
 
 /** Generates the type file of the TypeScript client from the schemas in shared/src/wire. */
 export function generateTypeScriptTypes(): string {

@@ -1,4 +1,4 @@
-import { candleStart } from '@sluice/shared/market/compose-candles.ts';
+import { candleStart } from '@sluice/shared/market/candles/compose-candles.ts';
 import { candleIntervals, type CandleInterval, type MintChange } from '@sluice/shared/market/market.ts';
 import { readCandlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 

@@ -1,13 +1,13 @@
 import type { BusEntry, BusPublisher, LeaseTerm, LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { baseOf, candleStart, composeBuckets } from '@sluice/shared/market/compose-candles.ts';
-import type { MintHead } from '@sluice/shared/market/main-pool.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { baseOf, candleStart, composeBuckets } from '@sluice/shared/market/candles/compose-candles.ts';
+import type { MintHead } from '@sluice/shared/market/pools/main-pool.ts';
 import { candleIntervals, type Bucket, type MarketStore, type MintChange } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
+import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events/events.ts';
 import { candlesTopic, readCandlesTopic } from '@sluice/shared/wire/stream/topics.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { CandleDesk, type CandleDue } from './candle-desk.ts';
 import { PublishedCandles, type Publication } from './published-candles.ts';
 

@@ -1,6 +1,6 @@
 import type { Bus, Lease, LeaseTerm } from '@sluice/shared/bus/bus.ts';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
-import type { MintHead } from '@sluice/shared/market/main-pool.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { MintHead } from '@sluice/shared/market/pools/main-pool.ts';
 import type { MarketStore } from '@sluice/shared/market/market.ts';
 import type { LogFollower, OpenState } from '../kit/follower.ts';
 import { readEvent, type MarketEvent } from '../kit/market-event.ts';

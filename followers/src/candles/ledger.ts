@@ -1,7 +1,13 @@
-import { allIntervals, beginFold, foldNext, type Fold } from '@sluice/shared/market/fold-trades.ts';
-import type { MintHead } from '@sluice/shared/market/main-pool.ts';
+import { allIntervals, beginFold, foldNext, type Fold } from '@sluice/shared/market/candles/fold-trades.ts';
+import type { MintHead } from '@sluice/shared/market/pools/main-pool.ts';
 import type { MintChange } from '@sluice/shared/market/market.ts';
-import { currentHead, type PriceKey, type UndecidedPrice, type Undecided, type UndecidedTrade } from '@sluice/shared/market/undecided.ts';
+import {
+  currentHead,
+  type PriceKey,
+  type UndecidedPrice,
+  type Undecided,
+  type UndecidedTrade,
+} from '@sluice/shared/market/verdicts/undecided.ts';
 import type { MarketEvent } from '../kit/market-event.ts';
 import { UndecidedEvents, type Line } from '../kit/undecided.ts';
 import { MintDraft } from './mint-draft.ts';

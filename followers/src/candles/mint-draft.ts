@@ -1,6 +1,12 @@
-import type { Fold } from '@sluice/shared/market/fold-trades.ts';
+import type { Fold } from '@sluice/shared/market/candles/fold-trades.ts';
 import { marketLimits, type BucketChange, type MintChange } from '@sluice/shared/market/market.ts';
-import { priceField, tradeField, type PriceKey, type UndecidedPrice, type UndecidedTrade } from '@sluice/shared/market/undecided.ts';
+import {
+  priceField,
+  tradeField,
+  type PriceKey,
+  type UndecidedPrice,
+  type UndecidedTrade,
+} from '@sluice/shared/market/verdicts/undecided.ts';
 
 /** Changes of one mint in a batch, while it is prepared. There is one for every few events, so it has short lists and no maps. */
 export class MintDraft {

@@ -1,7 +1,7 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { VoidedPrices } from '@sluice/shared/market/fold-trades.ts';
+import type { VoidedPrices } from '@sluice/shared/market/candles/fold-trades.ts';
 import { candleIntervals, type Bucket, type CandleInterval } from '@sluice/shared/market/market.ts';
-import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events.ts';
+import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events/events.ts';
 
 /** Candles whose last publication is remembered. Above this limit, the oldest is forgotten. */
 const maxCandles = 50_000;

@@ -1,7 +1,7 @@
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { isHeld, type Bus, type BusSubscriber, type Lease, type LeaseTerm, type LogPosition } from '@sluice/shared/bus/bus.ts';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { LogFollower, OpenState } from './follower.ts';
 import { Intake } from './intake.ts';
 

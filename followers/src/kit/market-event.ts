@@ -1,11 +1,11 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { MsgpackFields } from '@sluice/shared/codec/msgpack-fields.ts';
-import { poolPriceOf, rawDepth } from '@sluice/shared/market/depth.ts';
+import { poolPriceOf, rawDepth } from '@sluice/shared/market/pools/depth.ts';
 import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
-import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { quoteInSol, rawInSol } from '@sluice/shared/money.ts';
-import { readPoolNews } from '@sluice/shared/pools/pool-news.ts';
-import type { MigrationEvent, PriceEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { readVerdict, type SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import { quoteInSol, rawInSol } from '@sluice/shared/wire/values/money.ts';
+import { readPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
+import type { MigrationEvent, PriceEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { allTradesTopic, migrationsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 
 /** A price tick. Most of it stays unread, because only the newest tick of a mint is used. */

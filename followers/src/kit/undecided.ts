@@ -1,6 +1,6 @@
-import { ConfirmedSlots, type ConfirmedFate } from '@sluice/shared/market/confirmed-slots.ts';
-import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import type { Commitment } from '@sluice/shared/wire/events.ts';
+import { ConfirmedSlots, type ConfirmedFate } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
+import type { SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import type { Commitment } from '@sluice/shared/wire/events/events.ts';
 
 /** A slot further ahead of a confirmed one cannot exist, and waits for no verdict. */
 const maxAheadSlots = 4_096;

@@ -1,10 +1,10 @@
 import type { LeaseTerm, LogEntry } from '@sluice/shared/bus/bus.ts';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
-import { depthInSol } from '@sluice/shared/market/depth.ts';
-import type { PoolDirectory, PoolSighting } from '@sluice/shared/pools/pool-directory.ts';
-import { isPoolNews, readPoolNews } from '@sluice/shared/pools/pool-news.ts';
-import type { NewTokenEvent } from '@sluice/shared/wire/events.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
+import { depthInSol } from '@sluice/shared/market/pools/depth.ts';
+import type { PoolDirectory, PoolSighting } from '@sluice/shared/market/pools/pool-directory.ts';
+import { isPoolNews, readPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
+import type { NewTokenEvent } from '@sluice/shared/wire/events/events.ts';
 import { allTradesTopic, migrationsTopic, newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { LogFollower, OpenState } from '../kit/follower.ts';
 import { readEvent } from '../kit/market-event.ts';

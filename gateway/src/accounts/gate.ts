@@ -1,5 +1,5 @@
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { TObject } from 'typebox';
 import type { Authenticator } from '../auth/principal.ts';
 import { errorAnswer, jsonAnswer } from '../http/answers.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Plan } from '@sluice/shared/config/plans.ts';
-import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import { createApiKey, deleteApiKey, endOfKeyMs, rotateApiKey } from '../auth/api-keys.ts';
 import { planOf } from '../auth/key-ring.ts';
 import { readIpRanges } from '../auth/ip-ranges.ts';

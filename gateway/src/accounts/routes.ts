@@ -1,5 +1,5 @@
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { errorAnswer, jsonAnswer } from '../http/answers.ts';
 import type { Route, RouteHandler } from '../http/router.ts';
 import { StoreUnavailableError } from '../store/store-unavailable.ts';

@@ -1,6 +1,6 @@
-import { planNames, scopes } from '@sluice/shared/wire/plans.ts';
-import { planFields } from '@sluice/shared/wire/plan-fields.ts';
-import { maxIpRanges, maxLabelChars } from '@sluice/shared/wire/values.ts';
+import { planNames, scopes } from '@sluice/shared/wire/values/plans.ts';
+import { planFields } from '@sluice/shared/wire/rest/plan-fields.ts';
+import { maxIpRanges, maxLabelChars } from '@sluice/shared/wire/values/values.ts';
 import { Type, type Static } from 'typebox';
 
 /** Seven days. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { Plans } from '@sluice/shared/config/plans.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { removedRetentionMs, type KeyCursor } from '../store/interfaces/key-table.ts';
 import type { Store } from '../store/store.ts';
 import { parseApiKey, splitApiKey } from './key-format.ts';

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { maxIpRanges } from '@sluice/shared/wire/values.ts';
+import { maxIpRanges } from '@sluice/shared/wire/values/values.ts';
 
 /** Longest text of one range: a full IPv6 address with an embedded IPv4 address, and its prefix. */
 const maxRangeLength = 49;

@@ -1,5 +1,5 @@
 import type { Plan, Plans } from '@sluice/shared/config/plans.ts';
-import type { Scope } from '@sluice/shared/wire/plans.ts';
+import type { Scope } from '@sluice/shared/wire/values/plans.ts';
 
 /** The caller: the API key that authenticated, and what it may do. Contains no secret. */
 export interface Principal {

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
-import { scopes } from '@sluice/shared/wire/plans.ts';
+import { scopes } from '@sluice/shared/wire/values/plans.ts';
 import { aboutDataDir } from '../store/files/about-data-dir.ts';
 import { readIfThere, readOrMakeSecret } from '../store/files/secret-file.ts';
 import type { Store } from '../store/store.ts';

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 
 /** What a record is for. A record for another purpose is refused. */
 export type RecordPurpose = 'ticket' | 'private event' | 'handed call' | 'handed answer';

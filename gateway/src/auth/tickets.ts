@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { RedisConnection } from '@sluice/shared/bus/redis/redis-connection.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { RecordSeal } from './record-seal.ts';
 
 /** The API key to which a ticket belongs, and the address to which it is bound. */

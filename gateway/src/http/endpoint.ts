@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import type { AnswerOf, BodyOf, EndpointSpec, ParamsOf, QueryOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { HttpRequest } from '../transport/transport.ts';

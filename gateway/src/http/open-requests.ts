@@ -1,4 +1,4 @@
-import { systemClock } from '@sluice/shared/clock/clock.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { HttpAnswer } from '../transport/transport.ts';
 
 /** Counts the requests that wait for an answer, so that a gateway can wait for them before it exits. */

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpAnswer, HttpRequest, ReceivedBody } from '../transport/transport.ts';
 import { missingEndpoint, missingLists } from '../auth/plan-features.ts';

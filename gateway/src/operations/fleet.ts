@@ -1,6 +1,6 @@
 import type { Bus, BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { RecordSeal } from '../auth/record-seal.ts';
 import { createTickets, type Tickets } from '../auth/tickets.ts';
 import { orClose } from './process-life.ts';

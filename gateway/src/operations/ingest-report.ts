@@ -1,5 +1,5 @@
 import { venueNames } from '@sluice/shared/wire/venues.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import {

@@ -2,7 +2,7 @@ import { clockMetrics } from '@sluice/shared/operations/clock-metrics.ts';
 import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { rpcMetrics } from '@sluice/shared/operations/rpc-metrics.ts';
-import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
+import type { EndpointHealth } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { RecordSeal } from '../auth/record-seal.ts';
 import type { RpcAccountReader } from '../reads/chain/rpc-account-reader.ts';
 import type { Lag } from './lag.ts';

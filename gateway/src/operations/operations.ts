@@ -1,5 +1,5 @@
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
 import type { PartFault, Parts } from '@sluice/shared/operations/readiness.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
 import type { Hub } from '../stream/hub.ts';
 import type { Transport } from '../transport/transport.ts';

@@ -1,5 +1,5 @@
 import type { PartFault, Parts } from '@sluice/shared/operations/readiness.ts';
-import type { EndpointHealth } from '@sluice/shared/solana/rpc.ts';
+import type { EndpointHealth } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { CountingLimiter } from '../ratelimit/limiter.ts';
 import type { MarketHealth } from '../reads/market-health.ts';
 import type { Store } from '../store/store.ts';

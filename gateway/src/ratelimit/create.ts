@@ -1,4 +1,4 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { decisionOf, gcraOf } from './gcra.ts';
 import { processClock, type LimitClock } from './limit-clock.ts';
 import type { CountingLimiter } from './limiter.ts';

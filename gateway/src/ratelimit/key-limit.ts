@@ -1,4 +1,4 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { LimitDecision, Quota, RateLimiter } from './limiter.ts';
 import { RequestMinutes } from './request-minutes.ts';

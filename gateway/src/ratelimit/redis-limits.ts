@@ -1,6 +1,6 @@
 import { RedisConnection } from '@sluice/shared/bus/redis/redis-connection.ts';
 import { script } from '@sluice/shared/bus/redis/redis-scripts.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { Gcra, Taken } from './gcra.ts';
 
 /** Limits that several gateways count together. */

@@ -1,5 +1,5 @@
 import { usageMinutes } from '@sluice/shared/wire/rest/usage.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 
 const minuteMs = 60_000;
 /** Keys that are counted, about a kilobyte each. The least recently used ones are forgotten first. */

@@ -1,8 +1,8 @@
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
-import type { PriceEvent } from '@sluice/shared/wire/events.ts';
+import type { PriceEvent } from '@sluice/shared/wire/events/events.ts';
 
 /** A SOL/USD price older than this is not used. */
 const solUsdStaleAfterMs = 60_000;

@@ -1,8 +1,8 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { AccountReader } from './chain/account-reader.ts';
 import type { BoundEndpoint } from '../http/endpoint.ts';
 import type { PoolReader } from './pools/pool-reader.ts';

@@ -1,5 +1,5 @@
 import type Libsql from 'libsql';
-import { loadInstalled } from '@sluice/shared/thread/installed-package.ts';
+import { loadInstalled } from '@sluice/shared/runtime/thread/installed-package.ts';
 
 export type SqliteConnection = Libsql.Database;
 

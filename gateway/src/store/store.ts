@@ -1,4 +1,4 @@
-import { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
+import { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
 import type { AccountTable } from './interfaces/account-table.ts';

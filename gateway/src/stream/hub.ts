@@ -1,7 +1,7 @@
 import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import type { StreamSocket } from '../transport/transport.ts';

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 
 /** Descriptors for files, nodes, Redis and the store, that clients never get: a sixteenth of all, within these bounds. */
 const [leastReserve, mostReserve] = [32, 512] as const;

@@ -1,4 +1,4 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Descriptors } from './descriptors.ts';
 

@@ -1,4 +1,4 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type * as UwsModule from 'uWebSockets.js';
 import { ReceivedRequest } from './request.ts';
 import { statusText } from './status-text.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { installedPackage } from '@sluice/shared/thread/installed-package.ts';
+import { installedPackage } from '@sluice/shared/runtime/thread/installed-package.ts';
 import type * as UwsModule from 'uWebSockets.js';
 import { uwsBinaries } from './uws-binaries.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { usageEndpoint } from '@sluice/shared/wire/rest/usage.ts';
 import { wsTicketEndpoint } from '@sluice/shared/wire/rest/ticket.ts';
 import { readIpRanges } from '../auth/ip-ranges.ts';

@@ -1,4 +1,4 @@
-import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
+import { majorityOf } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 
 /** An endpoint that confirmed nothing for this long has no vote: it was not asked, refuses, or is down. */
 const silentAfterMs = 3_000;

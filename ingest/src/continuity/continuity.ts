@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { BlockCounts } from '../sources/blocks/block-fetcher.ts';
 import type { ConfirmedBlock } from '../sources/blocks/confirmed-block.ts';
 import type { Sighting, WholeSighting } from '../sources/sighting.ts';
@@ -6,7 +6,7 @@ import type { PublishableEvent } from '../publisher/outgoing.ts';
 import { Confirmations } from './confirmations.ts';
 import { Forks, type ForkCounts, type ForksParts } from './forks.ts';
 import { GapFiller, type GapCounts, type GapFillerParts } from './gap-filler.ts';
-import { Settlement, type SettleBy, type SettlementCounts } from '../settlement/settlement.ts';
+import { Settlement, type SettleBy, type SettlementCounts } from './settlement.ts';
 import { SlotLedger, type SlotCounts } from './slot-ledger.ts';
 
 export interface ContinuityStats {

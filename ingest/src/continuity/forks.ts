@@ -1,7 +1,7 @@
-import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import type { SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { Outgoing, PublishableEvent, SlotContents } from '../publisher/outgoing.ts';
-import type { SettledSlot } from '../settlement/settlement.ts';
+import type { SettledSlot } from './settlement.ts';
 import type { Sighting, WholeSighting } from '../sources/sighting.ts';
 import type { SlotLedger, Verdict } from './slot-ledger.ts';
 

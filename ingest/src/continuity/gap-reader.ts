@@ -2,7 +2,7 @@ import type { Decoder, Reading } from '../pipeline/decode.ts';
 import type { BlockFetcher, BlockTransaction } from '../sources/blocks/block-fetcher.ts';
 import type { LostTransaction, TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import { readWholeSighting, type Unusable } from '../sources/rpc/whole-sighting.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { Listed } from './listing.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
+import { majorityOf } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 import type { Listing } from './listing.ts';
 
 /** Nodes record the transactions of a slot some time after they confirm it. Newer slots are compared by the next lists. */

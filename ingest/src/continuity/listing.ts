@@ -1,7 +1,7 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 
 /** Signatures of one page; nodes return no more. */
 const pageSize = 1_000;

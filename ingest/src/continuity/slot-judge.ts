@@ -1,6 +1,6 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { Publisher } from '../publisher/publisher.ts';
-import type { Settlement } from '../settlement/settlement.ts';
+import type { Settlement } from './settlement.ts';
 import type { Forks } from './forks.ts';
 import { Unreachable } from './listing.ts';
 import type { SlotLedger } from './slot-ledger.ts';

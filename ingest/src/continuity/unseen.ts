@@ -1,4 +1,4 @@
-import { joinLosses, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
+import { joinLosses, type SlotLoss } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 
 /** Losses that are further apart are reported separately. */
 const nearSlots = 512;

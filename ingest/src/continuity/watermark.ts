@@ -1,7 +1,7 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { Publisher } from '../publisher/publisher.ts';
 
 const statusName = 'watermark';

@@ -1,10 +1,10 @@
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
 import type { FetchFault } from '@sluice/shared/guarded-http/fetch-fault.ts';
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
-import type { NewTokenEvent, TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import type { NewTokenEvent, TokenMetadataEvent } from '@sluice/shared/wire/events/events.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { metadataIdOf } from '../publisher/outgoing.ts';
 
 /** Tokens whose document is not fetched yet. Above this limit, the oldest is given up. */

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { reservesOfVaults, stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
-import type { PoolAccount, PoolReserves, Venue } from '@sluice/venues/venue.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
+import type { PoolAccount, PoolReserves, Venue } from '@sluice/venues/seam/venue.ts';
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import { isPublished, type AccountChange } from './account-ticks.ts';

@@ -1,5 +1,5 @@
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
-import type { PriceState, VenueAccount } from '@sluice/venues/venue.ts';
+import type { PriceState, VenueAccount } from '@sluice/venues/seam/venue.ts';
 import { isLate } from '@sluice/shared/solana/slots.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import type { Pool } from './pools.ts';

@@ -14,8 +14,8 @@ import type {
   Venue,
   VenueAccount,
   VenueEvent,
-} from '@sluice/venues/venue.ts';
-import type { Commitment } from '@sluice/shared/wire/events.ts';
+} from '@sluice/venues/seam/venue.ts';
+import type { Commitment } from '@sluice/shared/wire/events/events.ts';
 import { emittingInstruction } from './emitting-instruction.ts';
 import type { AccountState, LogsSighting, Sighting, WholeSighting } from '../sources/sighting.ts';
 

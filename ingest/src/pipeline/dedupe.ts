@@ -1,5 +1,5 @@
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 
 /** The first sighting of every transaction, over all endpoints and subscriptions. The pipeline knows whether it was complete. */
 export class Dedupe {

@@ -7,11 +7,11 @@ import type {
   TokenCreated,
   Venue,
   VenueTrade,
-} from '@sluice/venues/venue.ts';
-import { poolPriceOf } from '@sluice/shared/market/depth.ts';
-import { inSol } from '@sluice/shared/money.ts';
-import { flipPrice, flipReserves } from '@sluice/venues/flip.ts';
-import { depthOfReserves } from '@sluice/shared/market/depth-share.ts';
+} from '@sluice/venues/seam/venue.ts';
+import { poolPriceOf } from '@sluice/shared/market/pools/depth.ts';
+import { inSol } from '@sluice/shared/wire/values/money.ts';
+import { flipPrice, flipReserves } from '@sluice/venues/seam/flip.ts';
+import { depthOfReserves } from '@sluice/shared/market/pools/depth-share.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { isLate } from '@sluice/shared/solana/slots.ts';
 import type { OutgoingPool, PublishableEvent } from '../publisher/outgoing.ts';

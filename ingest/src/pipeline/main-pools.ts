@@ -1,11 +1,19 @@
-import { poolPriceOf, rawDepth } from '@sluice/shared/market/depth.ts';
-import { firstMain, isInDoubt, placeOf, placeOfRead, priceCounts, takePlace, type PoolPrice } from '@sluice/shared/market/main-pool.ts';
-import { inSol, inUsd, quoteCoins } from '@sluice/shared/money.ts';
-import { poolsAt, type PoolPlace } from '@sluice/venues/pool-accounts.ts';
+import { poolPriceOf, rawDepth } from '@sluice/shared/market/pools/depth.ts';
+import {
+  firstMain,
+  isInDoubt,
+  placeOf,
+  placeOfRead,
+  priceCounts,
+  takePlace,
+  type PoolPrice,
+} from '@sluice/shared/market/pools/main-pool.ts';
+import { inSol, inUsd, quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { poolsAt, type PoolPlace } from '@sluice/venues/kit/pool-accounts.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
-import { priceOf } from '@sluice/venues/price.ts';
-import type { PriceState, Venue } from '@sluice/venues/venue.ts';
-import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { priceOf } from '@sluice/venues/seam/price.ts';
+import type { PriceState, Venue } from '@sluice/venues/seam/venue.ts';
+import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import type { OutgoingPool } from '../publisher/outgoing.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
 import { solUsdAt, valuation, type SolUsdAt } from './price.ts';

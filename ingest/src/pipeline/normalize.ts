@@ -1,13 +1,13 @@
-import { quoteCoins } from '@sluice/shared/money.ts';
-import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { chargedFees, feesIn } from '@sluice/venues/fee.ts';
-import { flipPrice } from '@sluice/venues/flip.ts';
+import { chargedFees, feesIn } from '@sluice/venues/seam/fee.ts';
+import { flipPrice } from '@sluice/venues/seam/flip.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
-import { priceOf, wireReserves } from '@sluice/venues/price.ts';
-import type { CurveMigrated, Fee, PriceState, TokenCreated, VenueTrade } from '@sluice/venues/venue.ts';
-import type { Commitment, MigrationEvent, NewTokenEvent, PriceEvent, TradeEvent, VenueName } from '@sluice/shared/wire/events.ts';
+import { priceOf, wireReserves } from '@sluice/venues/seam/price.ts';
+import type { CurveMigrated, Fee, PriceState, TokenCreated, VenueTrade } from '@sluice/venues/seam/venue.ts';
+import type { Commitment, MigrationEvent, NewTokenEvent, PriceEvent, TradeEvent, VenueName } from '@sluice/shared/wire/events/events.ts';
 import { valuation, type SolUsdAt, type Valuation } from './price.ts';
 
 /** Where and when an event was seen: fields that all of its forms share. */

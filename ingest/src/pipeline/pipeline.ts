@@ -1,7 +1,7 @@
 import type { MemoryBounds } from '@sluice/shared/config/memory-bounds.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import type { TokenCreated, Venue, VenueTrade } from '@sluice/venues/venue.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import type { TokenCreated, Venue, VenueTrade } from '@sluice/venues/seam/venue.ts';
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { Loss } from '../report.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';

@@ -1,9 +1,17 @@
 import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
-import type { MainPool, Mutable } from '@sluice/shared/market/main-pool.ts';
-import { isReversedPair, quoteCoins } from '@sluice/shared/money.ts';
+import type { MainPool, Mutable } from '@sluice/shared/market/pools/main-pool.ts';
+import { isReversedPair, quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
-import type { AccountConstants, CurveMigrated, PoolCreated, TokenCreated, Venue, VenueAccount, VenueTrade } from '@sluice/venues/venue.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
+import type {
+  AccountConstants,
+  CurveMigrated,
+  PoolCreated,
+  TokenCreated,
+  Venue,
+  VenueAccount,
+  VenueTrade,
+} from '@sluice/venues/seam/venue.ts';
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 
 /** Facts about a token, shared by all its pools. */
 export interface Token {

@@ -1,5 +1,5 @@
-import { inSol, inUsd } from '@sluice/shared/money.ts';
-import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { inSol, inUsd } from '@sluice/shared/wire/values/money.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import type { SolUsd } from './sol-usd.ts';
 
 /** An older SOL/USD price is not used. */

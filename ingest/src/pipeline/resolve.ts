@@ -1,7 +1,7 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import type { DecodedAccount, DecodedConstants, Venue } from '@sluice/venues/venue.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
+import type { DecodedAccount, DecodedConstants, Venue } from '@sluice/venues/seam/venue.ts';
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
 import type { AccountState } from '../sources/sighting.ts';
 import type { Pool, PoolBook, Token } from './pools.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { Pool } from './pools.ts';
 import type { PoolResolver } from './resolve.ts';
 

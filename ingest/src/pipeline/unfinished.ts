@@ -1,4 +1,4 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import type { Loss } from '../report.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import type { Sighting } from '../sources/sighting.ts';

@@ -1,4 +1,4 @@
-import { joinLosses, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
+import { joinLosses, type SlotLoss } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import type { Outgoing, SlotNews } from './outgoing.ts';
 
 /** Slots of dropped verdicts, of either kind: as many as readers of the log remember. Above this limit, the oldest are forgotten. */

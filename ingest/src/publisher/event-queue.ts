@@ -1,4 +1,4 @@
-import type { TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
+import type { TokenMetadataEvent } from '@sluice/shared/wire/events/events.ts';
 import { Dropped } from './dropped.ts';
 import type { Outgoing } from './outgoing.ts';
 

@@ -1,7 +1,7 @@
 import { commitmentIn, idIn, slotIn, typeIn } from '@sluice/shared/codec/json-search.ts';
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { readVerdict, type SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 
 /** Events of ingest that belong to a slot. Candles belong to none, and gateways publish orders. */
 const typesOfSlots: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
-import type { PoolNews } from '@sluice/shared/pools/pool-news.ts';
-import type { SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import type { MarketStreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events.ts';
+import type { PoolNews } from '@sluice/shared/market/pools/pool-news.ts';
+import type { SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import type { MarketStreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events/events.ts';
 import {
   accountTradesTopic,
   allTradesTopic,

@@ -1,7 +1,7 @@
 import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
-import type { RetractedOfSlot, SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
-import { Recent } from '@sluice/shared/collections/recent.ts';
+import type { RetractedOfSlot, SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import { readRecord, type LogRecord } from './log-tail.ts';
 import {
   creationIdOf,

@@ -1,13 +1,13 @@
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { Bus, BusEntry, BusPublisher, Lease } from '@sluice/shared/bus/bus.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { poolNewsEntry } from '@sluice/shared/pools/pool-news.ts';
-import { verdictEntry } from '@sluice/shared/market/slot-verdict.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { poolNewsEntry } from '@sluice/shared/market/pools/pool-news.ts';
+import { verdictEntry } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
-import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
+import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { EventQueue } from './event-queue.ts';
 import { isEvent, topicsOf, type Outgoing, type LogItem } from './outgoing.ts';
 import { PublishedSlots, readPublishedSlots, type PublishedSlotsCounts } from './published-slots.ts';

@@ -1,5 +1,5 @@
 import type { TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
-import type { Commitment } from '@sluice/shared/wire/events.ts';
+import type { Commitment } from '@sluice/shared/wire/events/events.ts';
 
 interface SightingOrigin {
   /** Name of the source. */

@@ -1,4 +1,4 @@
-import type { Logger } from '../log/log.ts';
+import type { Logger } from '../runtime/log/log.ts';
 import type { Bus } from './bus.ts';
 import { createInProcessBus } from './in-process/in-process-bus.ts';
 import type { InProcessLimits } from './in-process/in-process-log.ts';

@@ -1,6 +1,6 @@
 import { bytesOf, quoted, type EncodedEvent } from './encoded-event.ts';
 import { arrayHead, mapHead, nil, packNumber, packText, packValue, utf8 } from './msgpack.ts';
-import type { SchemaShape } from '../wire/values.ts';
+import type { SchemaShape } from '../wire/values/values.ts';
 
 interface Field {
   readonly name: string;

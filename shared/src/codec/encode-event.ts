@@ -1,4 +1,4 @@
-import { PriceEvent, TradeEvent, type StreamEvent } from '../wire/events.ts';
+import { PriceEvent, TradeEvent, type StreamEvent } from '../wire/events/events.ts';
 import { compileWriters } from './compile-writers.ts';
 import { bytesOf, type EncodedEvent } from './encoded-event.ts';
 import { packValue } from './msgpack.ts';

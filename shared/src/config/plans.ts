@@ -1,4 +1,4 @@
-import type { PlanName } from '../wire/plans.ts';
+import type { PlanName } from '../wire/values/plans.ts';
 import type { Channel } from '../wire/stream/topics.ts';
 
 /** The limits of a plan, for one key. Requests are counted on all gateways together, connections and topics on each gateway. */

@@ -1,4 +1,4 @@
-import { terminalText } from '../log/terminal-text.ts';
+import { terminalText } from '../runtime/log/terminal-text.ts';
 import type { Config } from './config.ts';
 import { loadEnvFile } from './env-file.ts';
 import { readSettings, type SettingsOptions } from './settings/settings.ts';

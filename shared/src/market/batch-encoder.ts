@@ -1,7 +1,7 @@
-import { bucketRetention, chunkRetentionS, headRetentionS } from './retention.ts';
+import { bucketRetention, chunkRetentionS, headRetentionS } from './candles/retention.ts';
 import type { BucketChange, MintChange } from './market.ts';
-import { tallyBytes, writeTally } from './tally.ts';
-import { encodeTrade, priceField, tradeField } from './undecided.ts';
+import { tallyBytes, writeTally } from './candles/tally.ts';
+import { encodeTrade, priceField, tradeField } from './verdicts/undecided.ts';
 
 /** Bytes of a bucket: the name of its interval, three u32, and its tally. */
 const bucketBytes = 1 + 2 + 12 + tallyBytes;

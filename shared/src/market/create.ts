@@ -1,5 +1,5 @@
 import type { MemoryBounds } from '../config/memory-bounds.ts';
-import type { Logger } from '../log/log.ts';
+import type { Logger } from '../runtime/log/log.ts';
 import { InProcessMarket } from './in-process-market.ts';
 import type { MarketStore } from './market.ts';
 import { RedisMarket } from './redis/redis-market.ts';

@@ -1,9 +1,17 @@
 import { isHeld, type LeaseTerm, type LogPosition } from '../bus/bus.ts';
 import { standardMemory, type MemoryBounds } from '../config/memory-bounds.ts';
-import { ownBytes } from '../collections/own-bytes.ts';
-import { allIntervals, isVoided, type VoidedPrices } from './fold-trades.ts';
-import type { MintHead } from './main-pool.ts';
-import { bucketRetention, chunkRetentionS, hasId, isSameCheckpoint, olderTrades, priceRetentionS, tradesRetentionS } from './retention.ts';
+import { ownBytes } from '../runtime/collections/own-bytes.ts';
+import { allIntervals, isVoided, type VoidedPrices } from './candles/fold-trades.ts';
+import type { MintHead } from './pools/main-pool.ts';
+import {
+  bucketRetention,
+  chunkRetentionS,
+  hasId,
+  isSameCheckpoint,
+  olderTrades,
+  priceRetentionS,
+  tradesRetentionS,
+} from './candles/retention.ts';
 import {
   baseIntervals,
   marketLimits,
@@ -18,7 +26,7 @@ import {
   type MintChange,
   type TopicTurns,
 } from './market.ts';
-import { emptyTally, mergeTally, removePrices, type Tally } from './tally.ts';
+import { emptyTally, mergeTally, removePrices, type Tally } from './candles/tally.ts';
 import {
   inChainOrder,
   nothingUndecided,
@@ -29,7 +37,7 @@ import {
   type Undecided,
   type UndecidedPrice,
   type UndecidedTrade,
-} from './undecided.ts';
+} from './verdicts/undecided.ts';
 
 /** Time between two searches for expired entries. */
 const sweepEveryMs = 10_000;

@@ -1,5 +1,5 @@
-import type { Commitment } from '../wire/events.ts';
-import type { PoolPrice } from './main-pool.ts';
+import type { Commitment } from '../wire/events/events.ts';
+import type { PoolPrice } from './pools/main-pool.ts';
 
 /**
  * A trade, a migration (its pool is the destination), or the main pool as ingest read it from the chain (`pool`), as input of the market's state.

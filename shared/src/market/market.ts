@@ -1,8 +1,8 @@
 import type { LeaseTerm, LogPosition } from '../bus/bus.ts';
-import type { VoidedPrices } from './fold-trades.ts';
-import type { MintHead } from './main-pool.ts';
-import type { Tally } from './tally.ts';
-import type { Undecided, UndecidedPrice, UndecidedTrade } from './undecided.ts';
+import type { VoidedPrices } from './candles/fold-trades.ts';
+import type { MintHead } from './pools/main-pool.ts';
+import type { Tally } from './candles/tally.ts';
+import type { Undecided, UndecidedPrice, UndecidedTrade } from './verdicts/undecided.ts';
 
 /**
  * State of the market, stored outside the log: what clients request often, and for a longer time than the log covers. One ingest process, the holder
@@ -12,7 +12,7 @@ import type { Undecided, UndecidedPrice, UndecidedTrade } from './undecided.ts';
 export const baseIntervals = { '1s': 1, '1m': 60, '1h': 3600 } as const;
 export type BaseInterval = keyof typeof baseIntervals;
 
-export { candleIntervals, type CandleInterval } from '../wire/intervals.ts';
+export { candleIntervals, type CandleInterval } from '../wire/values/intervals.ts';
 
 /**
  * Trades of one mint in `[startS, startS + interval)`, by block time. Prices are in quote coins and in USD for one token. `open` is the price before

@@ -1,4 +1,4 @@
-import { isRecord } from '../solana/json-forms.ts';
+import { isRecord } from '../solana/encoding/json-forms.ts';
 import { cleanText } from './clean-text.ts';
 import type { OffChainMetadata } from './outcome.ts';
 import { parseUrl } from '../guarded-http/parse-url.ts';

@@ -1,5 +1,5 @@
-import { systemClock } from '../clock/clock.ts';
-import type { AgreedTime } from '../clock/agreed-time.ts';
+import { systemClock } from '../runtime/clock/clock.ts';
+import type { AgreedTime } from '../runtime/clock/agreed-time.ts';
 import type { Metric, MetricMakers } from './metric.ts';
 
 export function clockMetrics({ gauge }: Pick<MetricMakers, 'gauge'>, time: Pick<AgreedTime, 'aheadMs' | 'nowMs'>): Metric[] {

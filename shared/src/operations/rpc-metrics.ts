@@ -1,4 +1,4 @@
-import type { EndpointHealth } from '../solana/rpc.ts';
+import type { EndpointHealth } from '../solana/rpc/rpc.ts';
 import type { Metric, MetricMakers } from './metric.ts';
 
 /** Metrics of the JSON-RPC endpoints, by their numbers in the settings, because addresses may contain keys. */

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pause } from '../abort/pause.ts';
+import { pause } from '../runtime/abort/pause.ts';
 import { hostCheck, isLoopback, type HostCheck } from '../config/loopback.ts';
 import { SettingError } from '../config/settings/setting-error.ts';
-import type { Logger } from '../log/log.ts';
+import type { Logger } from '../runtime/log/log.ts';
 import { metricsContentType, metricsText, type Metric } from './metric.ts';
 import { unhealthyParts, partReports, type Parts } from './readiness.ts';
 

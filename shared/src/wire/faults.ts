@@ -1,5 +1,5 @@
-import { isRecord } from '../solana/json-forms.ts';
-import type { SchemaShape } from './values.ts';
+import { isRecord } from '../solana/encoding/json-forms.ts';
+import type { SchemaShape } from './values/values.ts';
 
 /** Path of a field (`filter.minSol`), to what is wrong. */
 type Faults = ReadonlyMap<string, string>;

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 import { fieldTable, typeOf } from './fields.ts';
 import { codeBlock, html, inline, nothing, prose, table, type Html } from './html.ts';
 import { at, words } from './json-at.ts';

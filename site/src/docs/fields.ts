@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '@sluice/shared/wire/openapi/json.ts';
-import { boundsOf, readablePattern } from '@sluice/shared/wire/bounds.ts';
+import type { Json, JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
+import { boundsOf, readablePattern } from '@sluice/shared/wire/values/bounds.ts';
 import { html, inline, nothing, table, type Html } from './html.ts';
 import { words } from './json-at.ts';
 

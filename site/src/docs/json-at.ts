@@ -1,4 +1,4 @@
-import type { Json } from '@sluice/shared/wire/openapi/json.ts';
+import type { Json } from '@sluice/shared/wire/documents/openapi/json.ts';
 
 /** The value at a path of names. */
 export function at(value: Json | undefined, ...names: readonly string[]): Json | undefined {

@@ -1,7 +1,7 @@
-import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
 import { readGuides } from './guides.ts';
-import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/rest/trade-examples.ts';
+import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/orders/trade-examples.ts';
 import { html, nothing, prose, type Html } from './html.ts';
 import { at, words } from './json-at.ts';
 import { keylessMark, localUrl } from './local-url.ts';

@@ -1,6 +1,6 @@
 import type { Plans } from '@sluice/shared/config/plans.ts';
-import { asyncApiDocument } from '@sluice/shared/wire/openapi/asyncapi.ts';
-import { openApiDocument } from '@sluice/shared/wire/openapi/openapi.ts';
+import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
+import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { apiVersion } from '@sluice/gateway/http/answers.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 import { words } from './json-at.ts';
 
 /** An endpoint of the OpenAPI document with both forms of its path. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import type { Json, JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 import { fieldTable, schemaLink } from './fields.ts';
 import { codeBlock, html, inline, nothing, prose, table, type Html } from './html.ts';
 import { at, words } from './json-at.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 import { endpointSection, errorRows, type ErrorRow } from './endpoint-section.ts';
 import { fieldTable } from './fields.ts';
 import { codeBlock, html, inline, prose, table, type Html } from './html.ts';

@@ -31,11 +31,11 @@ type LaterPage = Exclude<PageName, 'live' | 'unknown'>;
 /** Pages that are loaded when they are first opened. */
 const laterPages: Readonly<Record<LaterPage, () => Promise<Page>>> = {
   token: async () => (await import('./token/token.tsx')).TokenPage,
-  orders: async () => (await import('./orders/orders.tsx')).OrdersPage,
-  wallets: async () => (await import('./wallets/wallets.tsx')).WalletsPage,
-  wallet: async () => (await import('./wallets/wallet.tsx')).WalletPage,
-  'api-keys': async () => (await import('./keys/keys.tsx')).KeysPage,
-  status: async () => (await import('./status/status.tsx')).StatusPage,
+  orders: async () => (await import('./trading/orders/orders.tsx')).OrdersPage,
+  wallets: async () => (await import('./account/wallets/wallets.tsx')).WalletsPage,
+  wallet: async () => (await import('./account/wallets/wallet.tsx')).WalletPage,
+  'api-keys': async () => (await import('./account/keys/keys.tsx')).KeysPage,
+  status: async () => (await import('./app/status/status.tsx')).StatusPage,
 };
 
 function App() {

@@ -1,5 +1,5 @@
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { publishEvents } from './bus-events.ts';
 
 /** A publisher in a process of its own: `node bus-publisher.ts <redis url> <events>`. */

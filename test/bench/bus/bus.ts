@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { startRedis } from '../../support/servers/redis.ts';
 import { busEvent, publishEvents } from './bus-events.ts';
 import type { BenchRow } from '../row.ts';

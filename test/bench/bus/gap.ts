@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
 import { Publisher } from '@sluice/ingest/publisher/publisher.ts';

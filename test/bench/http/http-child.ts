@@ -1,7 +1,7 @@
 import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { testConfig } from '../../support/test-config.ts';
 import { startMarketGateway } from '../../support/market-gateway.ts';
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { createLimiter, inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
 import type { CountingLimiter, Quota } from '@sluice/gateway/ratelimit/limiter.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { startRedis } from '../../support/servers/redis.ts';
 import type { BenchRow } from '../row.ts';
 

@@ -1,7 +1,7 @@
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Bus, BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { testConfig } from '../../support/test-config.ts';
 

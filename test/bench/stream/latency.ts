@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { programId } from '@sluice/venues/pump/program.ts';
+import { programId } from '@sluice/venues/pump/curve/program.ts';
 import { buyFrame, firstBuySlot } from '../../ingest/log-frames.ts';
 import { signatureOf } from '../../ingest/pump-frames.ts';
 import { startScriptedNode, type Answer, type ScriptedNode } from '../../ingest/scripted-node.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { nodeFlags } from '../../support/command-line.ts';
 import { makeKey, openEmbeddedStore } from '../../support/keys.ts';
 import { startRedis } from '../../support/servers/redis.ts';

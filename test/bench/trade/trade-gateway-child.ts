@@ -7,8 +7,8 @@ import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
-import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
+import { yieldEngineThreads } from '@sluice/shared/runtime/thread/priority.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import { testConfig } from '../../support/test-config.ts';
 

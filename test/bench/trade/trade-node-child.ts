@@ -1,4 +1,4 @@
-import { yieldEngineThreads } from '@sluice/shared/thread/priority.ts';
+import { yieldEngineThreads } from '@sluice/shared/runtime/thread/priority.ts';
 import { wallet } from '../../simnet/runtime/wallets.ts';
 import { createChain, type SimChain } from '../../simnet/sim-chain.ts';
 import { startSimnet } from '../../simnet/simnet.ts';

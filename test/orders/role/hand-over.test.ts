@@ -4,8 +4,8 @@ import type { OrderAnswer, OrderCall } from '@sluice/trading/api/order-call.ts';
 import type { Mailboxes, PutOutcome } from '../../../trading/src/api/role/mailboxes.ts';
 import { HandOver } from '../../../trading/src/api/role/hand-over.ts';
 import { openRecord, sealRecord } from '../../../trading/src/api/role/handed-record.ts';
-import { systemClock } from '@sluice/shared/clock/clock.ts';
-import { createLog } from '@sluice/shared/log/log.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { tradeBuyEndpoint, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import { testSealKey, until } from '../../support/gateway.ts';
 

@@ -1,4 +1,4 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { endStates, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { expect, test } from 'vitest';
 import { createRandom } from '../../simnet/market/random.ts';

@@ -1,4 +1,4 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { afterEach, expect, test } from 'vitest';
 import { orderGenesisHash } from '../../support/orders.ts';

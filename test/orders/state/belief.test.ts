@@ -2,7 +2,7 @@ import { agree, blockhashLifetime, readBlockhash, type ReportedBlockhash } from 
 import { ChainView } from '../../../trading/src/state/chain/chain-view.ts';
 import { percentileOf, readFees } from '../../../trading/src/state/chain/fee-levels.ts';
 import { decodeRent, rentOf } from '../../../trading/src/state/chain/rent.ts';
-import { countVotes } from '@sluice/shared/solana/quorum/votes.ts';
+import { countVotes } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { address } from '../../simnet/support/test-chain.ts';

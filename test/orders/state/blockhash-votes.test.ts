@@ -1,7 +1,7 @@
 import { Blockhashes, usualBlockhashAgeMs, type Blockhash } from '../../../trading/src/state/chain/blockhashes.ts';
 import { blockhashLifetime } from '../../../trading/src/state/chain/blockhash-belief.ts';
 import { ChainView } from '../../../trading/src/state/chain/chain-view.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { recordingLog } from '../../ingest/harness.ts';
 import { address } from '../../simnet/support/test-chain.ts';

@@ -1,4 +1,4 @@
-import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { maxSilenceMs } from '../../../trading/src/state/accounts/link.ts';
 import { maxBehindSlots } from '../../../trading/src/state/accounts/watched-accounts.ts';

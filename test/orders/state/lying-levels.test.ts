@@ -1,6 +1,6 @@
 import { rentOf } from '../../../trading/src/state/chain/rent.ts';
 import { createHotState, type HotState } from '../../../trading/src/state/hot-state.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/market/pools/in-process-pool-directory.ts';
 import { blockhashLifetime } from '../../../trading/src/state/chain/blockhash-belief.ts';
 import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/venues/registry.ts';

@@ -1,5 +1,5 @@
 import { createHotState, type HotState } from '../../../trading/src/state/hot-state.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/market/pools/in-process-pool-directory.ts';
 import { maxHotMarkets, maxWarmedAhead } from '../../../trading/src/quote/markets.ts';
 import { maxHotWallets } from '../../../trading/src/state/hot-wallets.ts';
 import { blockhashLifetime } from '../../../trading/src/state/chain/blockhash-belief.ts';

@@ -1,5 +1,5 @@
 import type { MarketRead } from '@sluice/trading/quote/markets.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/market/pools/in-process-pool-directory.ts';
 import { assembleMarket, planMarket, type AssembledMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { createHotState, type HotState, type HotStateOptions } from '../../../trading/src/state/hot-state.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';

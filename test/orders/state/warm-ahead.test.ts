@@ -1,5 +1,5 @@
 import { startIngest } from '@sluice/ingest/ingest.ts';
-import { InProcessPoolDirectory } from '@sluice/shared/pools/in-process-pool-directory.ts';
+import { InProcessPoolDirectory } from '@sluice/shared/market/pools/in-process-pool-directory.ts';
 import { LazyEvent } from '../../../gateway/src/stream/history/lazy-event.ts';
 import { createHotState } from '../../../trading/src/state/hot-state.ts';
 import { warmNewTokens } from '../../../trading/src/state/warm-ahead.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { assembleTransaction, compileMessage } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Block, InnerInstruction, TransactionRecord } from '../chain.ts';

@@ -1,4 +1,4 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { addressBytes } from './derive.ts';
 import { readU64, writeU64 } from './u64-bytes.ts';
 

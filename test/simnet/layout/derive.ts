@@ -1,5 +1,5 @@
-import { Recent } from '@sluice/shared/collections/recent.ts';
-import { addressBytes as decodeAddress, findProgramAddress } from '@sluice/shared/solana/pda.ts';
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
+import { addressBytes as decodeAddress, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { associatedTokenProgram } from '@sluice/shared/solana/well-known.ts';
 
 /** Addresses in each cache, about 0.4 KB each. A dropped one is derived again, in about 30 µs. */

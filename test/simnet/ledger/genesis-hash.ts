@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { simnetGenesisPrefix } from '@sluice/shared/solana/well-known.ts';
 
 /** Base58 digits that encode 32 bytes. The first digit is at most that of the prefix. */

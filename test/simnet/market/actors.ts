@@ -1,4 +1,4 @@
-import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import type { Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { solPricePool } from '@sluice/venues/registry.ts';
 import {
@@ -9,7 +9,7 @@ import {
   usdcMint,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import { mayhemSolVault } from '@sluice/venues/pump/program.ts';
+import { mayhemSolVault } from '@sluice/venues/pump/curve/program.ts';
 import { boostAuthorityOf, canonicalPoolOf, creatorVaultOf, holderRewardsOf, lpMintOf, poolAuthorityOf } from '../programs/addresses.ts';
 import { associatedTokenInstruction } from '../programs/token/associated-token.ts';
 import { unitLimitInstruction, unitPriceInstruction } from '../programs/compute-budget.ts';

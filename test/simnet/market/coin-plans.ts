@@ -1,4 +1,4 @@
-import { initialSupply } from '@sluice/venues/pump/program.ts';
+import { initialSupply } from '@sluice/venues/pump/curve/program.ts';
 import { systemProgram, tokenProgram, usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Chain } from '../chain.ts';

@@ -7,8 +7,8 @@ import {
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
 import type { AccountMeta, Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
-import * as amm from '@sluice/venues/pump-amm/program.ts';
-import * as pump from '@sluice/venues/pump/program.ts';
+import * as amm from '@sluice/venues/pump/amm/program.ts';
+import * as pump from '@sluice/venues/pump/curve/program.ts';
 import {
   ammVolumeAccumulatorOf,
   boostAuthorityOf,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { isOnCurve } from '@sluice/shared/solana/curve.ts';
+import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { isOnCurve } from '@sluice/shared/solana/addresses/curve.ts';
 
 /** The last characters of the addresses of pump's coins. */
 const ending = 'pump';

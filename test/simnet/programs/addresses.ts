@@ -4,8 +4,8 @@ import {
   poolV2Address,
   coinCreatorVaultAuthority,
   boostVaultAuthority,
-} from '@sluice/venues/pump-amm/program.ts';
-import { userVolumeAccumulatorAddress as ammVolumeAccumulatorAddress } from '@sluice/venues/pump-amm/program.ts';
+} from '@sluice/venues/pump/amm/program.ts';
+import { userVolumeAccumulatorAddress as ammVolumeAccumulatorAddress } from '@sluice/venues/pump/amm/program.ts';
 import {
   bondingCurveAddress,
   bondingCurveV2Address,
@@ -15,7 +15,7 @@ import {
   poolAuthorityAddress,
   sharingConfigAddress,
   userVolumeAccumulatorAddress,
-} from '@sluice/venues/pump/program.ts';
+} from '@sluice/venues/pump/curve/program.ts';
 import { remember } from '../layout/derive.ts';
 
 /** The programs' derived addresses, cached: a trade checks a dozen of them. */

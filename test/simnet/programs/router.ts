@@ -1,6 +1,6 @@
-import { ownBytes } from '@sluice/shared/collections/own-bytes.ts';
+import { ownBytes } from '@sluice/shared/runtime/collections/own-bytes.ts';
 import { createHash } from 'node:crypto';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { fail } from '../runtime/instruction-error.ts';
 import type { Program } from '../runtime/program.ts';

@@ -3,7 +3,7 @@ import type { Instruction } from '@sluice/shared/solana/transaction/transaction.
 import type { InstructionAccount } from '../runtime/instruction-account.ts';
 import { fail, failCustom } from '../runtime/instruction-error.ts';
 import type { InvocationContext, Program } from '../runtime/program.ts';
-import { addressBytes, addressWithSeed } from '@sluice/shared/solana/pda.ts';
+import { addressBytes, addressWithSeed } from '@sluice/shared/solana/addresses/pda.ts';
 import { BorshEnd, BorshReader, BorshWriter } from '../layout/borsh.ts';
 
 const systemUnits = 150;

@@ -1,5 +1,5 @@
-import { programId as pumpAmmProgram } from '@sluice/venues/pump-amm/program.ts';
-import { feeProgram, programId as pumpProgram } from '@sluice/venues/pump/program.ts';
+import { programId as pumpAmmProgram } from '@sluice/venues/pump/amm/program.ts';
+import { feeProgram, programId as pumpProgram } from '@sluice/venues/pump/curve/program.ts';
 import {
   associatedTokenProgram,
   computeBudgetProgram,
@@ -8,7 +8,7 @@ import {
   token2022Program,
   tokenProgram,
 } from '@sluice/shared/solana/well-known.ts';
-import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
+import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/program.ts';
 import type { Program, ProgramTable } from '../runtime/program.ts';
 import { associatedToken } from './token/associated-token.ts';
 import { computeBudget } from './compute-budget.ts';

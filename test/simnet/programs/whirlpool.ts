@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { solPricePool } from '@sluice/venues/registry.ts';
 import { tokenProgram, usdcDecimals, solDecimals, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
+import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/program.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { addressBytes, derive } from '../layout/derive.ts';
 import { fail, failCustom } from '../runtime/instruction-error.ts';

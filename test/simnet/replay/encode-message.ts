@@ -1,4 +1,4 @@
-import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import type {
   AddressTableLookup,
   DecodedInstruction,

@@ -1,5 +1,5 @@
-import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { verifySignature } from '@sluice/shared/solana/keypair.ts';
+import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import { decodeTransaction, type DecodedTransaction, type TransactionConfig } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { InnerInstruction, TokenBalance, TransactionErrorJson, TransactionRecord } from '../chain.ts';
 import { encodeMessage, joinSignatures, type CompiledMessage } from './encode-message.ts';

@@ -1,4 +1,4 @@
-import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { associatedTokenProgram, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 
 /** An instruction with its accounts as addresses. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Block, Chain, ChainAccount, ChainListener, Execution, SendOutcome, TransactionRecord } from '../chain.ts';
 import { genesisHashOf } from '../ledger/genesis-hash.ts';

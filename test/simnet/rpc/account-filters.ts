@@ -1,4 +1,4 @@
-import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import type { ChainAccount } from '../chain.ts';
 import { Fields, type Params } from './params.ts';
 import { readTokenAccount } from './parse-token.ts';

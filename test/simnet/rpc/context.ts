@@ -1,4 +1,4 @@
-import type { Commitment } from '@sluice/shared/wire/events.ts';
+import type { Commitment } from '@sluice/shared/wire/events/events.ts';
 import type { Chain } from '../chain.ts';
 import type { BlockHistory } from './block-history.ts';
 import type { Fields, Params } from './params.ts';

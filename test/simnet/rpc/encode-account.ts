@@ -1,4 +1,4 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import type { ChainAccount } from '../chain.ts';
 import { u64 } from './json.ts';
 import type { Fields } from './params.ts';

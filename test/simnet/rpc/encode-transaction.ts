@@ -1,4 +1,4 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Execution, InnerInstruction, TokenBalance, TransactionRecord } from '../chain.ts';
 import { base64Of } from './encode-account.ts';

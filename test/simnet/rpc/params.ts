@@ -1,5 +1,5 @@
-import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { commitments, type Commitment } from '@sluice/shared/wire/events.ts';
+import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { commitments, type Commitment } from '@sluice/shared/wire/events/events.ts';
 import { invalidParams, type RpcFault } from './rpc-fault.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { token2022Program, tokenProgram, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import type { ChainAccount } from '../chain.ts';
 

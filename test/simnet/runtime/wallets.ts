@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { assembleTransaction, compileMessage, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 
 /** Wallets of earlier chains in this process. To make a key takes a tenth of a millisecond. */

@@ -1,6 +1,6 @@
 import { Clock, FailedTransactionMetadata, LiteSVM, Rent, type TransactionMetadata } from 'litesvm';
-import type { Keypair } from '@sluice/shared/solana/keypair.ts';
-import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import type { Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
+import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { lamportsPerByte } from '../ledger/rent.ts';
 import { signTransaction } from '../runtime/wallets.ts';

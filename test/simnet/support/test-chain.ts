@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Keypair } from '@sluice/shared/solana/keypair.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import type { Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { TransactionRecord } from '../chain.ts';
 import { signTransaction, wallet } from '../runtime/wallets.ts';

@@ -1,8 +1,8 @@
-import type { Keypair } from '@sluice/shared/solana/keypair.ts';
+import type { Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { QuotedTrade } from '@sluice/venues/quoting.ts';
+import type { QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import type { TransactionRecord } from '../../simnet/chain.ts';
 import { createV2, migrateV2, poolTrade, tradeV2, type NewCoin } from '../../simnet/market/instructions.ts';
 import { wallet } from '../../simnet/runtime/wallets.ts';

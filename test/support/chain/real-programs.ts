@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Clock, FailedTransactionMetadata, LiteSVM, Rent, type SimulatedTransactionInfo, type TransactionMetadata } from 'litesvm';
-import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { pump } from '@sluice/venues/pump/index.ts';
-import { globalConfig } from '@sluice/venues/pump-amm/program.ts';
-import { pumpAmm } from '@sluice/venues/pump-amm/index.ts';
-import { feeConfig, feeProgram, globalAddress } from '@sluice/venues/pump/program.ts';
+import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { pump } from '@sluice/venues/pump/curve/index.ts';
+import { globalConfig } from '@sluice/venues/pump/amm/program.ts';
+import { pumpAmm } from '@sluice/venues/pump/amm/index.ts';
+import { feeConfig, feeProgram, globalAddress } from '@sluice/venues/pump/curve/program.ts';
 import { fixtureAccount, fixturesPresent } from '../../golden/fixtures.ts';
 import { lamportsPerByte } from '../../simnet/ledger/rent.ts';
 import type { SimChain } from '../../simnet/sim-chain.ts';

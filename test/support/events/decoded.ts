@@ -1,9 +1,9 @@
 import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { decodeData } from '@sluice/venues/decode-data.ts';
-import { feeOfKind } from '@sluice/venues/fee.ts';
-import type { Quote } from '@sluice/venues/quoting.ts';
-import { initialRealToken } from '@sluice/venues/pump/program.ts';
-import type { PumpAmmPool } from '@sluice/venues/pump-amm/decode.ts';
+import { decodeData } from '@sluice/venues/seam/decode-data.ts';
+import { feeOfKind } from '@sluice/venues/seam/fee.ts';
+import type { Quote } from '@sluice/venues/seam/quoting.ts';
+import { initialRealToken } from '@sluice/venues/pump/curve/program.ts';
+import type { PumpAmmPool } from '@sluice/venues/pump/amm/decode.ts';
 import { venueByProgram } from '@sluice/venues/registry.ts';
 import type {
   DecodedAccount,
@@ -15,7 +15,7 @@ import type {
   Venue,
   VenueEvent,
   VenueTrade,
-} from '@sluice/venues/venue.ts';
+} from '@sluice/venues/seam/venue.ts';
 
 /** Fees by kind in the form that tests write; each in the quote coin. */
 export interface FeesByKind {

@@ -1,7 +1,7 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import { readVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { isPoolNews } from '@sluice/shared/pools/pool-news.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import { readVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import { isPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 
 /** The event of an entry of the log; empty for an entry that is not sent to clients. */
 export function eventsOfEntry(entry: Pick<LogEntry, 'topics' | 'json'>): StreamEvent[] {

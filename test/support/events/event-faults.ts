@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile';
 import { Value } from 'typebox/value';
-import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events.ts';
+import { eventSchemas, type StreamEvent } from '@sluice/shared/wire/events/events.ts';
 
 const compiled = new Map(Object.entries(eventSchemas).map(([type, schema]) => [type, Compile(schema)]));
 

@@ -1,5 +1,5 @@
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import {
@@ -9,8 +9,8 @@ import {
   type MigrationEvent,
   type NewTokenEvent,
   type StreamEvent,
-} from '@sluice/shared/wire/events.ts';
-import { exampleOf } from '@sluice/shared/wire/openapi/example.ts';
+} from '@sluice/shared/wire/events/events.ts';
+import { exampleOf } from '@sluice/shared/wire/documents/openapi/example.ts';
 import {
   accountTradesTopic,
   allTradesTopic,

@@ -1,6 +1,6 @@
 import proto from 'laserstream-core-proto-js';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
-import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
+import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Block, ChainAccount, TokenBalance, TransactionRecord } from '../../simnet/chain.ts';
 

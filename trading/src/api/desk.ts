@@ -1,8 +1,8 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import type { PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import type { OrderSigner } from '../model/order-signer.ts';
 import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';

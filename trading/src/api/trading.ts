@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import type { PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/pumpportal.ts';
 import {

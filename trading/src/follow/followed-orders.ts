@@ -1,5 +1,5 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { TransientMap } from '@sluice/shared/runtime/collections/transient-map.ts';
 import type { Evidence } from '@sluice/gateway/store/order-model/life.ts';
 import type { OrderState, OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { Landing, TrackedOrder } from './evidence/tracked-order.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Broadcaster } from '../send/broadcaster.ts';
 import type { Followed } from './followed-orders.ts';
 import type { LandedReader } from './evidence/landed-reader.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { orderIdPattern } from '@sluice/shared/wire/values.ts';
+import { orderIdPattern } from '@sluice/shared/wire/values/values.ts';
 
 const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const timeDigits = 10;

@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { pause } from '@sluice/shared/abort/pause.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { ordersTopic } from '@sluice/shared/wire/stream/topics.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { PrivateEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
 import { orderEvent } from './order-object.ts';
 import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 
 /** Readers for answers of nodes. They return null for anything that is not of the documented form. */
 

@@ -1,9 +1,9 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { countVotes } from '@sluice/shared/solana/quorum/votes.ts';
-import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import { countVotes } from '@sluice/shared/solana/rpc/quorum/votes.ts';
+import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { SendNode } from './nodes.ts';
 
 /** How often nodes are asked while their chain is unknown, and how often after that. */

@@ -1,5 +1,5 @@
-import { nodeTextOf, type NodeText } from '@sluice/shared/solana/answers/node-text.ts';
-import { createRpc, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { nodeTextOf, type NodeText } from '@sluice/shared/solana/rpc/answers/node-text.ts';
+import { createRpc, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 
 /** One RPC endpoint. Each endpoint is asked separately, so that answers can be compared. */
 export interface SendNode {

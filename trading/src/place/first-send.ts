@@ -1,4 +1,4 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { NewOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { OrderLedger } from '../model/order-ledger.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import { wrongFields } from '../quote/best-quote.ts';

@@ -5,7 +5,7 @@ import {
   withoutSignatures,
   type DecodedTransaction,
 } from '@sluice/shared/solana/transaction/transaction.ts';
-import { verifySignature } from '@sluice/shared/solana/keypair.ts';
+import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { SendAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { wrongFields } from '../quote/best-quote.ts';
 import type { InsertOutcome, OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';

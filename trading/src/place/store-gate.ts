@@ -1,5 +1,5 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { InsertOutcome } from '@sluice/gateway/store/interfaces/order-table.ts';
 import { reasonOf, StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 

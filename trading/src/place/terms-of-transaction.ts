@@ -1,5 +1,5 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
-import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
 import { onlyTradeOf } from '../nodes/simulate/only-trade.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
-import { tokenAddress } from '@sluice/shared/solana/derived.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
+import { tokenAddress } from '@sluice/shared/solana/addresses/derived.ts';
 import { computeUnitPrice } from '@sluice/shared/solana/transaction/instructions.ts';
 import { temporarySol, type TemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { QuotedPool } from '@sluice/venues/quoting.ts';
-import type { BuiltTrade, TradeOrder } from '@sluice/venues/trading.ts';
+import type { QuotedPool } from '@sluice/venues/seam/quoting.ts';
+import type { BuiltTrade, TradeOrder } from '@sluice/venues/seam/trading.ts';
 import { priceIndex, surround, type LaneTip, type Surrounded, type Surroundings, type Tip, type Wrapping } from './surround.ts';
 import { compileTemplate, fillTemplate, noOtherKeys, otherKeys, type MessageTemplate, type OtherKeys } from './template.ts';
 

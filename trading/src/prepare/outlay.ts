@@ -1,6 +1,6 @@
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { Quote } from '@sluice/venues/quoting.ts';
-import type { ProgramAccount } from '@sluice/venues/trading.ts';
+import type { Quote } from '@sluice/venues/seam/quoting.ts';
+import type { ProgramAccount } from '@sluice/venues/seam/trading.ts';
 import type { BuiltMessage } from './message-builder.ts';
 
 /** Lamports that a transaction takes from its wallet. */

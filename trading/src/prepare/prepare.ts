@@ -1,4 +1,4 @@
-import { tokenAddress } from '@sluice/shared/solana/derived.ts';
+import { tokenAddress } from '@sluice/shared/solana/addresses/derived.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';

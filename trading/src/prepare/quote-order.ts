@@ -1,8 +1,8 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { tokenAddress } from '@sluice/shared/solana/derived.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { tokenAddress } from '@sluice/shared/solana/addresses/derived.ts';
 import type { TokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { slippageBounds } from '@sluice/venues/quoting.ts';
+import { slippageBounds } from '@sluice/venues/seam/quoting.ts';
 import { quoteOfOrder } from '../quote/answer.ts';
 import { rawAmount } from '../quote/amounts.ts';
 import { quoteOn, tooLittle, unixSeconds, wrongFields, type QuotedOrder, type QuoteRefusal } from '../quote/best-quote.ts';

@@ -1,7 +1,7 @@
-import { maxU64 } from '@sluice/venues/quoting.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import { maxU64 } from '@sluice/venues/seam/quoting.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
 import type { BuyBody, SellBody } from '@sluice/shared/wire/rest/trade.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import type { LaneTip } from './surround.ts';
 import { rawAmount } from '../quote/amounts.ts';
 import { readQuoteRequest, type QuoteRequest } from '../quote/order.ts';

@@ -6,13 +6,13 @@ import {
   syncNative,
   transferLamports,
 } from '@sluice/shared/solana/transaction/instructions.ts';
-import type { PaidLane } from '@sluice/shared/solana/tip-accounts.ts';
+import type { PaidLane } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { openTemporarySol, type TemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
-import { maxU64 } from '@sluice/venues/quoting.ts';
-import { madeAccount, type BuiltTrade, type ProgramAccount, type TradeOrder } from '@sluice/venues/trading.ts';
+import { maxU64 } from '@sluice/venues/seam/quoting.ts';
+import { madeAccount, type BuiltTrade, type ProgramAccount, type TradeOrder } from '@sluice/venues/seam/trading.ts';
 import { unitsOf, withMargin } from './compute-units.ts';
 
 export interface Tip {

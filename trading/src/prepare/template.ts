@@ -1,4 +1,4 @@
-import { addressBytes } from '@sluice/shared/solana/pda.ts';
+import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { compileMessage, type AccountMeta, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import { priceImpactBps, slippageBounds, type Quote } from '@sluice/venues/quoting.ts';
-import { chargedFees, feesIn } from '@sluice/venues/fee.ts';
+import { priceImpactBps, slippageBounds, type Quote } from '@sluice/venues/seam/quoting.ts';
+import { chargedFees, feesIn } from '@sluice/venues/seam/fee.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import type { QuotedOrder } from './best-quote.ts';
 import type { QuoteRequest } from './order.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { quoteCoins } from '@sluice/shared/money.ts';
-import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
-import type { Quote, QuotedTrade, QuoteFault, QuoteMoment } from '@sluice/venues/quoting.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import type { Quote, QuotedTrade, QuoteFault, QuoteMoment } from '@sluice/venues/seam/quoting.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { partOf, rawAmount, rawOfText } from './amounts.ts';
 import { spendFault } from './buy-limits.ts';

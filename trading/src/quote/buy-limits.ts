@@ -1,4 +1,4 @@
-import { inSol, quoteCoins } from '@sluice/shared/money.ts';
+import { inSol, quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import { buyLimits } from '@sluice/shared/wire/rest/quote.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { maxU64, type QuotedPool, type QuoteFault, type QuoteMoment } from '@sluice/venues/quoting.ts';
+import { maxU64, type QuotedPool, type QuoteFault, type QuoteMoment } from '@sluice/venues/seam/quoting.ts';
 
 export type Sold = { readonly ok: true; readonly base: bigint } | { readonly ok: false; readonly fault: QuoteFault };
 

@@ -1,5 +1,5 @@
 import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
-import type { LookedUpAccount } from '@sluice/venues/quoting.ts';
+import type { LookedUpAccount } from '@sluice/venues/seam/quoting.ts';
 import type { AccountsRead, ChainAccount } from '@sluice/gateway/reads/chain/account-reader.ts';
 import type { DecidedMarket, PoolReader, SettingsRead } from '@sluice/gateway/reads/pools/pool-reader.ts';
 import { assembleMarket, type AssembledMarket, type MarketPlan } from '@sluice/gateway/reads/pools/quoted-market.ts';

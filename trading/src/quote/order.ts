@@ -1,7 +1,7 @@
-import { isAddress } from '@sluice/shared/solana/base58.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { slippageLimits, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
-import type { VenueName } from '@sluice/shared/wire/events.ts';
+import type { VenueName } from '@sluice/shared/wire/events/events.ts';
 import { partsPerMillion, rawAmount } from './amounts.ts';
 
 /**

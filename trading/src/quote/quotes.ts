@@ -1,9 +1,9 @@
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
-import { associatedTokenAddress } from '@sluice/shared/solana/pda.ts';
-import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
+import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { quoteEndpoint, type QuoteAnswer, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
 import type { AccountReader } from '@sluice/gateway/reads/chain/account-reader.ts';
 import type { Principal } from '@sluice/gateway/auth/principal.ts';

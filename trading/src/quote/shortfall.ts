@@ -1,6 +1,6 @@
-import { errorTable } from '@sluice/shared/errors/codes.ts';
-import { quoteCoins } from '@sluice/shared/money.ts';
-import { decimalText } from '@sluice/shared/solana/amounts.ts';
+import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { decimalText } from '@sluice/shared/solana/encoding/amounts.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 
 /** A balance that is too low. `have` and `need` are raw units of the coin that the trader gives; null if unknown. */

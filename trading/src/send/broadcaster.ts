@@ -1,6 +1,6 @@
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
-import { base64Of } from '@sluice/shared/solana/bytes.ts';
-import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { base64Of } from '@sluice/shared/solana/encoding/bytes.ts';
+import { TransientMap } from '@sluice/shared/runtime/collections/transient-map.ts';
 import type { Lane, SentMessage } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 

@@ -1,4 +1,4 @@
-import { base64Of } from '@sluice/shared/solana/bytes.ts';
+import { base64Of } from '@sluice/shared/solana/encoding/bytes.ts';
 import type { LaneAnswer, SentMessage } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 

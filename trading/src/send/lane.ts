@@ -1,7 +1,7 @@
-import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { bytesFaults } from '../nodes/answer-forms.ts';
-import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
+import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
 
 /** Most requests at a time on one lane. */
 const maxRunning = 32;

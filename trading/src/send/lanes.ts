@@ -1,5 +1,5 @@
-import { createRpc } from '@sluice/shared/solana/rpc.ts';
-import type { PaidLane } from '@sluice/shared/solana/tip-accounts.ts';
+import { createRpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import type { PaidLane } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { createTippedLanes } from '../prepare/tips.ts';
 import { Lane } from './lane.ts';
 import type { SendNode } from '../nodes/nodes.ts';

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { takeLock, type Lock } from '@sluice/gateway/store/files/lock.ts';
 import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';

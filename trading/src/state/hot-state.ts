@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import type { PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
-import { createRpc } from '@sluice/shared/solana/rpc.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
+import { createRpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
 import type { AccountReader } from '@sluice/gateway/reads/chain/account-reader.ts';
 import { PoolReader } from '@sluice/gateway/reads/pools/pool-reader.ts';
 import { createAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';

@@ -1,5 +1,5 @@
 import { newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
 import type { LogListener } from '@sluice/gateway/stream/delivery/delivery.ts';
 import type { HotState } from './hot-state.ts';
 

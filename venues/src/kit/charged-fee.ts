@@ -1,4 +1,4 @@
-import type { Fee } from '../venue.ts';
+import type { Fee } from '../seam/venue.ts';
 
 const basisPoints = 10_000n;
 

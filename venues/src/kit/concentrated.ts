@@ -1,7 +1,7 @@
-import { depthShare } from '@sluice/shared/market/depth-share.ts';
+import { depthShare } from '@sluice/shared/market/pools/depth-share.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
-import { noTerms } from '../outcome.ts';
-import type { DecodedAccount, PoolAccount, PriceState } from '../venue.ts';
+import { noTerms } from '../seam/outcome.ts';
+import type { DecodedAccount, PoolAccount, PriceState } from '../seam/venue.ts';
 
 /** Pools of concentrated liquidity. The square root of a price is that of raw quote for raw base, times 2^64 (Q64.64). */
 const sqrtPriceBits = 64n;

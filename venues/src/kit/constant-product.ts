@@ -1,4 +1,4 @@
-import type { PoolAccount, PoolReserves, PriceState } from '../venue.ts';
+import type { PoolAccount, PoolReserves, PriceState } from '../seam/venue.ts';
 
 /** Output of a trade against x × y = k, rounded down. */
 export function amountOut(amountIn: bigint, reserveIn: bigint, reserveOut: bigint): bigint {

@@ -1,4 +1,4 @@
-import type { Fee } from '../venue.ts';
+import type { Fee } from '../seam/venue.ts';
 
 /** Rates of fee tiers are millionths. */
 export const rateDenominator = 1_000_000n;

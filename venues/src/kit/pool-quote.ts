@@ -5,8 +5,8 @@ import {
   type TransferFees,
   type TransferFeeSetting,
 } from '@sluice/shared/solana/tokens/token-extensions.ts';
-import { maxU64, quoteFault, type QuoteFault, type QuoteMoment, type QuotedTrade, type QuoteOutcome } from '../quoting.ts';
-import type { Fee, PoolReserves, PriceState } from '../venue.ts';
+import { maxU64, quoteFault, type QuoteFault, type QuoteMoment, type QuotedTrade, type QuoteOutcome } from '../seam/quoting.ts';
+import type { Fee, PoolReserves, PriceState } from '../seam/venue.ts';
 
 /** A swap by the arithmetic of a program. */
 export interface PoolSwap {

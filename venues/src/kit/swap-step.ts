@@ -1,4 +1,4 @@
-import { maxU64 } from '../quoting.ts';
+import { maxU64 } from '../seam/quoting.ts';
 
 /** Fee rates are hundredths of a basis point. */
 const feeDenominator = 1_000_000n;

@@ -1,4 +1,4 @@
-import { maxU64, type QuoteFault } from '../quoting.ts';
+import { maxU64, type QuoteFault } from '../seam/quoting.ts';
 import { swapStep } from './swap-step.ts';
 
 /** A price at which the liquidity changes. */

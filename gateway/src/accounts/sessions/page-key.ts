@@ -3,7 +3,7 @@ import type { Authenticator, Principal } from '../../auth/principal.ts';
 import { operatorAccountId, type StoredAccount } from '../../store/interfaces/account-table.ts';
 import { maxKeysPerAccount, type StoredKey } from '../../store/interfaces/key-table.ts';
 import type { Store } from '../../store/store.ts';
-import { scopes } from '@sluice/shared/wire/plans.ts';
+import { scopes } from '@sluice/shared/wire/values/plans.ts';
 import type { KeysOutcome } from '../keys.ts';
 
 /** Label of the keys that the page makes for itself. */

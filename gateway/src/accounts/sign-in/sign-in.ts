@@ -1,7 +1,7 @@
 import type { Config } from '@sluice/shared/config/config.ts';
-import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { isOnCurve, isSmallOrder } from '@sluice/shared/solana/curve.ts';
-import { verifySignature } from '@sluice/shared/solana/keypair.ts';
+import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { isOnCurve, isSmallOrder } from '@sluice/shared/solana/addresses/curve.ts';
+import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import { newKeyId } from '../../auth/key-format.ts';
 import type { Store } from '../../store/store.ts';
 import type { PublicOrigin } from './public-origins.ts';

@@ -1,6 +1,6 @@
 import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
 import { Type, type TSchema } from 'typebox';
-import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpRequest, ReceivedBody } from '../../transport/transport.ts';
 import { withoutBom } from './bom.ts';

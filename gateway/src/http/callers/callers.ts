@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
+import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import { addressAllowed } from '../../auth/ip-ranges.ts';
 import { parseApiKey } from '../../auth/key-format.ts';
 import type { Authenticator, Principal } from '../../auth/principal.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import { hostCheck, isLoopback, nameOfHost } from '@sluice/shared/config/loopback.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { HttpAnswer, HttpRequest } from '../../transport/transport.ts';
 import { errorAnswer } from '../answers.ts';
 import { apiKeyOf, offeredCredentials } from './credentials.ts';

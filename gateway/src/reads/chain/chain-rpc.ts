@@ -1,4 +1,4 @@
-import { createRpc, RpcError, type RpcPool, type WatchedRpc } from '@sluice/shared/solana/rpc.ts';
+import { createRpc, RpcError, type RpcPool, type WatchedRpc } from '@sluice/shared/solana/rpc/rpc.ts';
 
 /** Time for one endpoint to answer a read. */
 const timeoutMs = 2_500;

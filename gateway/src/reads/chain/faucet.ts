@@ -1,5 +1,5 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { lamportsPerSol, usdcDecimals } from '@sluice/shared/solana/well-known.ts';
 import { chainRpc } from './chain-rpc.ts';
 

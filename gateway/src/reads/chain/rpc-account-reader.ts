@@ -1,9 +1,9 @@
-import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { maxAccountBytes } from '@sluice/shared/solana/answers/limits.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
-import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
-import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
-import { RpcError, type Rpc, type WatchedRpc } from '@sluice/shared/solana/rpc.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import { maxAccountBytes } from '@sluice/shared/solana/rpc/answers/limits.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { startDeadline, type Deadline } from '@sluice/shared/runtime/abort/deadline.ts';
+import { askUntilAgreed } from '@sluice/shared/solana/rpc/quorum/ask-until-agreed.ts';
+import { RpcError, type Rpc, type WatchedRpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { AccountReader, ChainAccount } from './account-reader.ts';
 import {
   chooseAnswer,

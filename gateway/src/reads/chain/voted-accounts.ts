@@ -1,4 +1,4 @@
-import { reachedBy, type Verdict } from '@sluice/shared/solana/quorum/votes.ts';
+import { reachedBy, type Verdict } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 import type { ChainAccount } from './account-reader.ts';
 
 /** Accounts as one endpoint reports them. */

@@ -1,9 +1,9 @@
-import { startDeadline } from '@sluice/shared/abort/deadline.ts';
-import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import { startDeadline } from '@sluice/shared/runtime/abort/deadline.ts';
+import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { LruCache } from '@sluice/shared/metadata/lru.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import { tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import type { AccountReader } from '../chain/account-reader.ts';

@@ -1,6 +1,6 @@
-import { baseOf, composeBuckets } from '@sluice/shared/market/compose-candles.ts';
+import { baseOf, composeBuckets } from '@sluice/shared/market/candles/compose-candles.ts';
 import { baseIntervals, type Bucket, type MarketReader } from '@sluice/shared/market/market.ts';
-import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/intervals.ts';
+import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/values/intervals.ts';
 import type { Candle } from '@sluice/shared/wire/rest/token-history.ts';
 
 /** How far the chain's clock may be ahead of ours, in seconds. */

@@ -1,10 +1,10 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { quoteCoins } from '@sluice/shared/money.ts';
-import type { KnownPool, PoolLookup } from '@sluice/shared/pools/pool-directory.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
-import type { LookedUpAccount } from '@sluice/venues/quoting.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
-import { furtherAccounts, type PoolPlace } from '@sluice/venues/pool-accounts.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import type { KnownPool, PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import type { LookedUpAccount } from '@sluice/venues/seam/quoting.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
+import { furtherAccounts, type PoolPlace } from '@sluice/venues/kit/pool-accounts.ts';
 import type { AccountReader, AccountsRead } from '../chain/account-reader.ts';
 import {
   assembleMarket,

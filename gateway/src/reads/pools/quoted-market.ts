@@ -1,10 +1,10 @@
-import { quoteCoins } from '@sluice/shared/money.ts';
-import type { KnownPool } from '@sluice/shared/pools/pool-directory.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import type { KnownPool } from '@sluice/shared/market/pools/pool-directory.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { decodeMint, type Mint } from '@sluice/shared/solana/tokens/mint.ts';
 import { associatedAccountBytes, tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
-import type { AccountLookup, QuoteAccounts, QuotedMint, QuotedPool } from '@sluice/venues/quoting.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import type { AccountLookup, QuoteAccounts, QuotedMint, QuotedPool } from '@sluice/venues/seam/quoting.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 
 /** Pools of the directory in one market: the deepest. With six tick arrays for each, one read stays below 100 accounts. */

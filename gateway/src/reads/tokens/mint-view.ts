@@ -1,6 +1,6 @@
 import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
-import type { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
-import { poolPriceOf, secondOf } from '@sluice/shared/market/depth.ts';
+import type { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
+import { poolPriceOf, secondOf } from '@sluice/shared/market/pools/depth.ts';
 import {
   firstMain,
   minPriceDepthSol,
@@ -9,10 +9,10 @@ import {
   takePlace,
   type MainPool,
   type Mutable,
-} from '@sluice/shared/market/main-pool.ts';
+} from '@sluice/shared/market/pools/main-pool.ts';
 import type { MarketSummary } from '@sluice/shared/market/market.ts';
-import { inUsd, quoteCoins } from '@sluice/shared/money.ts';
-import type { MigrationEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import { inUsd, quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import type { MigrationEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { maxTokenPools } from '@sluice/shared/wire/rest/token.ts';
 import type { History } from '../../stream/history/history.ts';
 import { Minutes, type WindowSums } from '../pages/minutes.ts';

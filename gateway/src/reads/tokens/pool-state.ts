@@ -1,11 +1,11 @@
-import { rawDepth } from '@sluice/shared/market/depth.ts';
-import { inSol, quoteCoins } from '@sluice/shared/money.ts';
-import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { rawDepth } from '@sluice/shared/market/pools/depth.ts';
+import { inSol, quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
-import { priceOf, wireReserves } from '@sluice/venues/price.ts';
-import type { CurveFacts, PoolFacts } from '@sluice/venues/pool-accounts.ts';
-import type { PriceState } from '@sluice/venues/venue.ts';
-import type { Commitment, PriceEvent, Reserves, VenueName } from '@sluice/shared/wire/events.ts';
+import { priceOf, wireReserves } from '@sluice/venues/seam/price.ts';
+import type { CurveFacts, PoolFacts } from '@sluice/venues/kit/pool-accounts.ts';
+import type { PriceState } from '@sluice/venues/seam/venue.ts';
+import type { Commitment, PriceEvent, Reserves, VenueName } from '@sluice/shared/wire/events/events.ts';
 import type { TokenFacts } from './token-facts.ts';
 
 /** The last known state of a pool of a token. */

@@ -1,11 +1,11 @@
 import type { BusSubscriber, LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import type { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import type { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
-import type { PriceEvent } from '@sluice/shared/wire/events.ts';
+import type { PriceEvent } from '@sluice/shared/wire/events/events.ts';
 import { migrationsTopic, newTokensTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
 import type { PoolReader } from '../pools/pool-reader.ts';

@@ -1,6 +1,6 @@
-import { isAddress } from '@sluice/shared/solana/base58.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import { candleLimits, tokenCandlesEndpoint, tokenTradesEndpoint, tradeLimits } from '@sluice/shared/wire/rest/token-history.ts';
 import { searchLimits, tokenInfoEndpoint, tokenSearchEndpoint } from '@sluice/shared/wire/rest/token.ts';

@@ -1,8 +1,8 @@
 import { decodeMetaplex, metaplexAddress } from '@sluice/shared/solana/tokens/metaplex.ts';
 import { decodeMint, extensionsAt, type Mint } from '@sluice/shared/solana/tokens/mint.ts';
 import { token2022Program, tokenProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { maxTokenNameChars, maxTokenUriChars } from '@sluice/shared/wire/values.ts';
-import { poolsAt, type CurveFacts, type PoolFacts, type PoolPlace } from '@sluice/venues/pool-accounts.ts';
+import { maxTokenNameChars, maxTokenUriChars } from '@sluice/shared/wire/values/values.ts';
+import { poolsAt, type CurveFacts, type PoolFacts, type PoolPlace } from '@sluice/venues/kit/pool-accounts.ts';
 import type { AccountsRead, ChainAccount } from '../chain/account-reader.ts';
 
 /** The accounts of a mint that are read in one call. */

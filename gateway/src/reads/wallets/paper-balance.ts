@@ -1,5 +1,5 @@
-import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
-import { toUi } from '@sluice/shared/solana/amounts.ts';
+import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { EndpointAnswer } from '../../http/endpoint.ts';

@@ -1,10 +1,10 @@
-import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { LruCache } from '@sluice/shared/metadata/lru.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { startDeadline } from '@sluice/shared/abort/deadline.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import { startDeadline } from '@sluice/shared/runtime/abort/deadline.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../../http/endpoint.ts';
 import type { PaperBalanceOf } from './paper-balance.ts';

@@ -1,5 +1,5 @@
-import { inSolAndUsd, quoteCoins } from '@sluice/shared/money.ts';
-import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { inSolAndUsd, quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { shownStart } from './paper-balance.ts';
 import type { PaperBalance } from '../../store/interfaces/paper-table.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { pause } from '@sluice/shared/abort/pause.ts';
-import type { Abortable } from '@sluice/shared/abort/when-aborted.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import type { Abortable } from '@sluice/shared/runtime/abort/when-aborted.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { readChainAccount, readContextSlot } from '../chain/rpc-account-reader.ts';

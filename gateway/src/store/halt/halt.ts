@@ -1,5 +1,5 @@
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { Store } from '../store.ts';
 import { reasonOf } from '../store-unavailable.ts';
 

@@ -1,4 +1,4 @@
-import type { PlanName } from '@sluice/shared/wire/plans.ts';
+import type { PlanName } from '@sluice/shared/wire/values/plans.ts';
 
 /** `operator`: the one account of the operator, which always exists. `holder`: any other account. */
 export const accountKinds = ['operator', 'holder'] as const;

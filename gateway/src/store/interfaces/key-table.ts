@@ -1,5 +1,5 @@
 import type { Plan } from '@sluice/shared/config/plans.ts';
-import type { PlanName, Scope } from '@sluice/shared/wire/plans.ts';
+import type { PlanName, Scope } from '@sluice/shared/wire/values/plans.ts';
 
 export interface StoredSecret {
   readonly number: number;

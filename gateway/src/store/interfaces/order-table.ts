@@ -1,5 +1,5 @@
 import type { IdempotencyUse } from '../order-model/idempotency.ts';
-import type { OrderState as PublicOrderState } from '@sluice/shared/wire/orders.ts';
+import type { OrderState as PublicOrderState } from '@sluice/shared/wire/orders/orders.ts';
 import type { PaperMovement, PaperRefusal } from './paper-table.ts';
 import type { NewOrder, OpenOrder, OrderChange, OrderState, StoredOrder } from '../order-model/order.ts';
 

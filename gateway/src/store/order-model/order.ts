@@ -1,5 +1,5 @@
-import type { VenueName } from '@sluice/shared/wire/events.ts';
-import { orderKinds, type OrderKind } from '@sluice/shared/wire/orders.ts';
+import type { VenueName } from '@sluice/shared/wire/events/events.ts';
+import { orderKinds, type OrderKind } from '@sluice/shared/wire/orders/orders.ts';
 
 export { orderKinds, type OrderKind };
 

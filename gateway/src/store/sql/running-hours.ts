@@ -1,4 +1,4 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { integer, integerOrNull, type Database, type Sql } from './database.ts';
 
 export const hourMs = 3_600_000;

@@ -1,6 +1,6 @@
-import type { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
-import { hearParty, watchClocks, type WatchOptions } from '@sluice/shared/clock/watch-clocks.ts';
+import type { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { hearParty, watchClocks, type WatchOptions } from '@sluice/shared/runtime/clock/watch-clocks.ts';
 import { integer, type Database } from './database.ts';
 import { RunningHours } from './running-hours.ts';
 

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { CommandId } from '@sluice/shared/wire/stream/commands.ts';
 import type { Reply } from '@sluice/shared/wire/stream/replies.ts';
 import type { Principal } from '../../auth/principal.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { marketLimits, demandTtlMs, type MarketReader } from '@sluice/shared/market/market.ts';
 
 /** Every followed topic is reported again this often, well before its demand expires. */

@@ -1,9 +1,9 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { ErrorCode } from '@sluice/shared/errors/codes.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import type { Reply } from '@sluice/shared/wire/stream/replies.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { HeartbeatParts, HeartbeatRooms } from '../connections/heartbeat.ts';
 import type { SlowConsumers } from '../connections/slow-consumers.ts';

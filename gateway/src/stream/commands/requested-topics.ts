@@ -1,4 +1,4 @@
-import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import type { SubscribeCommand, UnsubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import type { RejectedKey } from '@sluice/shared/wire/stream/replies.ts';
 import {

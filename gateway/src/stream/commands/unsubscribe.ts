@@ -1,5 +1,5 @@
 import type { Position, UnsubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
-import { candleIntervalNames } from '@sluice/shared/wire/intervals.ts';
+import { candleIntervalNames } from '@sluice/shared/wire/values/intervals.ts';
 import type { UnsubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { candlesTopic, readCandlesTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import type { Fanout } from '../fanout/fanout.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import { getsHeartbeats } from './heartbeat.ts';
 import type { Slices } from './slices.ts';

@@ -1,6 +1,6 @@
 import { HeartbeatWriter } from '@sluice/shared/wire/stream/heartbeat-frame.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import { newRoom, type BusPosition, type Publish, type TopicState } from '../fanout/topic-group.ts';
 import { CatchUp } from '../replay/catch-up.ts';

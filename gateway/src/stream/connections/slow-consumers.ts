@@ -1,4 +1,4 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { Connection } from '../session/connection.ts';
 import { BufferWatch, maxBufferedBytes } from './buffer-watch.ts';

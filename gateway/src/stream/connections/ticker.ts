@@ -1,4 +1,4 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';

@@ -1,8 +1,8 @@
 import type { BusSubscriber, LogEntry, LostEntries } from '@sluice/shared/bus/bus.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
-import { readVerdict, type SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
-import { isPoolNews } from '@sluice/shared/pools/pool-news.ts';
+import { readVerdict, type SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import { isPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
 import type { SlowConsumers } from '../connections/slow-consumers.ts';
 import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
 import type { Fanout } from '../fanout/fanout.ts';

@@ -1,7 +1,7 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { tsPublishedIn } from '@sluice/shared/codec/json-search.ts';
 import type { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 
 /** At most one sample in this time. */
 const minIntervalMs = 1;

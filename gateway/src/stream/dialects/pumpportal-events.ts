@@ -1,8 +1,8 @@
-import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
 import { usualSupply } from '@sluice/venues/registry.ts';
-import type { MigrationEvent, NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events.ts';
+import type { MigrationEvent, NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import type { DialectCreate, DialectMigrate, DialectTrade } from '@sluice/shared/wire/stream/pumpportal.ts';
 
 /** Raw supply of a mint that this gateway knows; null if it knows none. */

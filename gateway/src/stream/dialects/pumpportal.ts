@@ -1,5 +1,5 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { dialectAcks, type DialectCommand, type DialectMethod } from '@sluice/shared/wire/stream/pumpportal.ts';
 import { accountTradesTopic, migrationsTopic, newTokensTopic, tradesTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';

@@ -1,6 +1,6 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
-import type { SlotLoss, SlotVerdict } from '@sluice/shared/market/slot-verdict.ts';
+import { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
+import type { SlotLoss, SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import {
   frameBytes,
   frameHead,

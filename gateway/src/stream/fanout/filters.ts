@@ -1,14 +1,14 @@
-import { quoteCoins } from '@sluice/shared/money.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import {
   commitments,
   type MarketStreamEvent,
   type NewTokenEvent,
   type StreamEvent,
   type TokenMetadataEvent,
-} from '@sluice/shared/wire/events.ts';
+} from '@sluice/shared/wire/events/events.ts';
 import type { Filter, MigrationFilter, NewTokenFilter, PriceFilter, TradeFilter } from '@sluice/shared/wire/stream/filters.ts';
 import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
-import type { ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
+import type { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 
 /** A filter ready for use. Equal filters have equal keys: the order of fields and list items does not matter. */
 export interface CompiledFilter {

@@ -1,5 +1,5 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import { segmentBytes, segmentOf, Segments } from '@sluice/shared/collections/segments.ts';
+import { segmentBytes, segmentOf, Segments } from '@sluice/shared/runtime/collections/segments.ts';
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import { msgpackOf } from '@sluice/shared/codec/encode-event.ts';
 import { LazyEvent } from './lazy-event.ts';

@@ -1,6 +1,6 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { ConfirmedFate, ConfirmedSlots } from '@sluice/shared/market/confirmed-slots.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events.ts';
+import type { ConfirmedFate, ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 
 /** An event that is parsed from its JSON on first use, and only once. Redis may have changed it, so it may be unreadable. */
 export class LazyEvent {

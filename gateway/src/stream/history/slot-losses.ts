@@ -1,4 +1,4 @@
-import { joinLosses, type SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
+import { joinLosses, type SlotLoss } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
 import { ordersPrefix } from '@sluice/shared/wire/stream/topics.ts';
 import type { History } from './history.ts';

@@ -1,6 +1,6 @@
 import { isLater } from '@sluice/shared/bus/epoch.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { SlotLoss } from '@sluice/shared/market/slot-verdict.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { SlotLoss } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { frameBytes } from '@sluice/shared/wire/stream/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Gap } from '@sluice/shared/wire/stream/replies.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { formats, type Format } from '@sluice/shared/wire/stream/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
-import { ticketPattern } from '@sluice/shared/wire/values.ts';
+import { ticketPattern } from '@sluice/shared/wire/values/values.ts';
 import { splitApiKey } from '../../auth/key-format.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { commonLines, errorAnswer } from '../../http/answers.ts';

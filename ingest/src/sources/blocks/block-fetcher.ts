@@ -1,8 +1,8 @@
-import type { Abortable } from '@sluice/shared/abort/when-aborted.ts';
-import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
-import { signatureInBlock } from '@sluice/shared/solana/answers/keep-transactions.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
-import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { Abortable } from '@sluice/shared/runtime/abort/when-aborted.ts';
+import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
+import { signatureInBlock } from '@sluice/shared/solana/rpc/answers/keep-transactions.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 
 /** Requests at one time. An answer has up to 24 MiB (`answerLimit`), and all long answers that are being parsed up to 64 MiB. */
 const maxConcurrent = 2;

@@ -1,10 +1,10 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
-import { reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { reachedBy } from '@sluice/shared/solana/rpc/quorum/votes.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from '../source.ts';
 import { isRefusal, isSameBlock, isSkipped, readBlock, readConfirmedBlock, type ConfirmedBlock } from './confirmed-block.ts';
 import { reportTransactions } from './report-transactions.ts';

@@ -1,6 +1,6 @@
-import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
-import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
-import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
+import { askUntilAgreed } from '@sluice/shared/solana/rpc/quorum/ask-until-agreed.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 
 /** Only the signatures: a tenth of a block's bytes or less, and every provider of blocks offers it. */
 const options = {

@@ -1,4 +1,4 @@
-import { signatureInBlock } from '@sluice/shared/solana/answers/keep-transactions.ts';
+import { signatureInBlock } from '@sluice/shared/solana/rpc/answers/keep-transactions.ts';
 import { Turns } from '../turns.ts';
 import { readWholeSighting } from '../rpc/whole-sighting.ts';
 import type { WholeSighting } from '../sighting.ts';

@@ -1,8 +1,8 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
-import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
-import { nodeTextOf } from '@sluice/shared/solana/answers/node-text.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
+import { nodeTextOf } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import { GrpcCall, GrpcFault } from '@sluice/shared/solana/grpc/call.ts';
 import { FrameFaults, type FrameFault } from '@sluice/shared/solana/pubsub/frame-faults.ts';
 import type { SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';

@@ -1,8 +1,8 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { shownHost } from '@sluice/shared/solana/endpoint-host.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { shownHost } from '@sluice/shared/solana/rpc/endpoint-host.ts';
 import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
-import { programUrl } from '@sluice/shared/thread/programs.ts';
-import { beginThread, RestartingThread } from '@sluice/shared/thread/restarting-thread.ts';
+import { programUrl } from '@sluice/shared/runtime/thread/programs.ts';
+import { beginThread, RestartingThread } from '@sluice/shared/runtime/thread/restarting-thread.ts';
 import { Turns } from '../turns.ts';
 import { Endpoints, type Endpoint } from '../pubsub/endpoints.ts';
 import { digestLogs } from '../pubsub/logs.ts';

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '@sluice/shared/clock/clock.ts';
+import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import { GrpcReader, type FromReader, type ReaderSettings, type ToReader } from './reader.ts';
 
 if (parentPort === null) throw new TypeError('This is a thread of an ingest process.');

@@ -1,4 +1,4 @@
-import { isSlot } from '@sluice/shared/solana/json-forms.ts';
+import { isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { bytesField, numberField, readMessage, type Fields, type Message } from '@sluice/shared/solana/grpc/protobuf.ts';
 import type { WatchedProgram } from '../pubsub/accounts.ts';
 

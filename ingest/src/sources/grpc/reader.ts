@@ -1,4 +1,4 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { GrpcEndpoint } from './grpc-endpoint.ts';
 import type { GrpcFilters } from './messages.ts';

@@ -1,5 +1,5 @@
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { contextAndValue, isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { contextAndValue, isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { addressForm, readAccount } from '../rpc/read-account.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { ChainSlot, laggingSlots } from '@sluice/shared/solana/pubsub/chain-slot.ts';
 import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';

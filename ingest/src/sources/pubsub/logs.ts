@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 
 export const signatureForm = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;

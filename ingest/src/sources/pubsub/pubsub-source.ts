@@ -1,7 +1,7 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { RpcSocket, type ReportedSlot, type SocketHandlers } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { accountSubscription, slotSubscription, type Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { Endpoints, type Endpoint } from './endpoints.ts';
 import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from '../source.ts';
 import {

@@ -1,5 +1,5 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { readWholeSighting } from '../rpc/whole-sighting.ts';
 import type { Sighting } from '../sighting.ts';
 import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from '../source.ts';

@@ -1,9 +1,9 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { readAccount } from './read-account.ts';
 import type { AccountState } from '../sighting.ts';
 

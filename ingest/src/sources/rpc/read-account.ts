@@ -1,4 +1,4 @@
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { AccountState } from '../sighting.ts';
 
 export const addressForm = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;

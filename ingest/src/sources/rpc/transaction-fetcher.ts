@@ -1,8 +1,8 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
-import { whenAborted } from '@sluice/shared/abort/when-aborted.ts';
-import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
-import { RpcError, type Rpc } from '@sluice/shared/solana/rpc.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
+import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
+import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { WholeSighting } from '../sighting.ts';
 import { readWholeSighting, type Unusable } from './whole-sighting.ts';
 

@@ -1,4 +1,4 @@
-import { segmentOf, Segments } from '../../collections/segments.ts';
+import { segmentOf, Segments } from '../../runtime/collections/segments.ts';
 import { busLimits, type BusEntry, type LogEntry, type TopicSeq } from '../bus.ts';
 import { newEpoch } from '../epoch.ts';
 

@@ -1,4 +1,4 @@
-import type { Logger } from '../../log/log.ts';
+import type { Logger } from '../../runtime/log/log.ts';
 import {
   busLimits,
   type Bus,

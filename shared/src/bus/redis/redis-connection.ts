@@ -1,5 +1,5 @@
 import { Command, type Cluster, type Redis } from 'ioredis';
-import type { Logger } from '../../log/log.ts';
+import type { Logger } from '../../runtime/log/log.ts';
 import { BusError, RedisFault } from '../bus-error.ts';
 import { connectCommands, deploymentOf, type Deployment } from './redis-connect.ts';
 import type { Script } from './redis-scripts.ts';

@@ -1,8 +1,8 @@
-import type { Logger } from '../../log/log.ts';
+import type { Logger } from '../../runtime/log/log.ts';
 import { leaseTtlMs, type Lease } from '../bus.ts';
 import { RedisFault } from '../bus-error.ts';
 import { checkLeaseName } from '../entry-checks.ts';
-import { pause } from '../../abort/pause.ts';
+import { pause } from '../../runtime/abort/pause.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { leaseScript, redisKeys, releaseScript } from './redis-scripts.ts';
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Logger } from '../../log/log.ts';
+import type { Logger } from '../../runtime/log/log.ts';
 import { connectLive, type Deployment } from './redis-connect.ts';
 
 export interface LiveHandlers {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Logger } from '../../log/log.ts';
-import { whenAborted } from '../../abort/when-aborted.ts';
+import type { Logger } from '../../runtime/log/log.ts';
+import { whenAborted } from '../../runtime/abort/when-aborted.ts';
 import type { BusEntry, BusPublisher } from '../bus.ts';
 import { BusError, closedError, fencedError, RedisFault, partlyStored } from '../bus-error.ts';
 import { checkEntry } from '../entry-checks.ts';
 import { epochEnding } from '../epoch.ts';
 import type { KnownPosition } from '../known-position.ts';
 import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from '../message.ts';
-import { pause } from '../../abort/pause.ts';
+import { pause } from '../../runtime/abort/pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { asIncompatible } from './redis-history.ts';

@@ -1,10 +1,10 @@
-import type { Logger } from '../../log/log.ts';
+import type { Logger } from '../../runtime/log/log.ts';
 import type { BusHandlers, BusSubscriber, EpochPlace, LogPosition, SubscriberOptions } from '../bus.ts';
 import { BusError, closedError, RedisFault } from '../bus-error.ts';
 import { LogCursor } from './log-cursor.ts';
 import { decodeMessage, maxBatchEntries, type LogMessage } from '../message.ts';
 import { PendingMessages } from '../pending-messages.ts';
-import { pause } from '../../abort/pause.ts';
+import { pause } from '../../runtime/abort/pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { ownBytes, placeOf, RedisHistory, type LogState } from './redis-history.ts';

@@ -1,7 +1,7 @@
 import { script } from '../../bus/redis/redis-scripts.ts';
 import { baseIntervals, type BaseInterval } from '../market.ts';
-import { bucketRetention } from '../retention.ts';
-import { tallyBytes } from '../tally.ts';
+import { bucketRetention } from '../candles/retention.ts';
+import { tallyBytes } from '../candles/tally.ts';
 
 /** Keys of the market in Redis. They share the hash tag of the log's keys, because scripts use several of them, and the lease, at once. */
 const prefix = '{sluice}:market:';

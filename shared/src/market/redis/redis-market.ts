@@ -2,10 +2,10 @@ import type { LeaseTerm, LogPosition } from '../../bus/bus.ts';
 import { positionText, readPosition } from '../../bus/known-position.ts';
 import { redisKeys } from '../../bus/redis/redis-scripts.ts';
 import { RedisConnection } from '../../bus/redis/redis-connection.ts';
-import type { Logger } from '../../log/log.ts';
+import type { Logger } from '../../runtime/log/log.ts';
 import { encodeChanges } from '../batch-encoder.ts';
-import type { MintHead } from '../main-pool.ts';
-import { bucketRetention, olderTrades, priceRetentionS, tradesRetentionS } from '../retention.ts';
+import type { MintHead } from '../pools/main-pool.ts';
+import { bucketRetention, olderTrades, priceRetentionS, tradesRetentionS } from '../candles/retention.ts';
 import {
   baseIntervals,
   marketLimits,
@@ -28,7 +28,7 @@ import {
   undecidedScript,
   demandScript,
 } from './redis-market-scripts.ts';
-import { readTally } from '../tally.ts';
+import { readTally } from '../candles/tally.ts';
 import {
   nothingUndecided,
   readUndecided,
@@ -38,7 +38,7 @@ import {
   type Range,
   type Settled,
   type Undecided,
-} from '../undecided.ts';
+} from '../verdicts/undecided.ts';
 
 /** Heads, or topics, that one command names. */
 const perCommand = 500;

@@ -1,4 +1,4 @@
-import { encodeBase58 } from '../base58.ts';
+import { encodeBase58 } from '../encoding/base58.ts';
 
 /**
  * Type of a field. `optional`: a number that may be missing. `key`: an address or a signature, read as base58. `indexes`: bytes, read as numbers. A table: a

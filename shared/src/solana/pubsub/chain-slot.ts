@@ -1,5 +1,5 @@
 import { shortestSlotMs } from '../newest-slot.ts';
-import { reachedBy } from '../quorum/votes.ts';
+import { reachedBy } from '../rpc/quorum/votes.ts';
 
 /** How far the chain may appear to jump while one notification is on its way. */
 const maxLeapSlots = 64;

@@ -1,9 +1,9 @@
 import { WebSocket, type RawData } from 'ws';
-import { systemClock, type Clock } from '../../clock/clock.ts';
-import type { Logger } from '../../log/log.ts';
-import { nodeTextOf } from '../answers/node-text.ts';
-import { shownHost } from '../endpoint-host.ts';
-import { isRecord, isSlot } from '../json-forms.ts';
+import { systemClock, type Clock } from '../../runtime/clock/clock.ts';
+import type { Logger } from '../../runtime/log/log.ts';
+import { nodeTextOf } from '../rpc/answers/node-text.ts';
+import { shownHost } from '../rpc/endpoint-host.ts';
+import { isRecord, isSlot } from '../encoding/json-forms.ts';
 import { newestPossibleSlot } from '../newest-slot.ts';
 import { FrameFaults, type FrameAllowance, type FrameFault } from './frame-faults.ts';
 import { isTooDeep, methodAtHead } from './frame-shape.ts';

@@ -1,5 +1,5 @@
-import { BorshReader, isZeroKey } from '../bytes.ts';
-import { addressBytes, findProgramAddress } from '../pda.ts';
+import { BorshReader, isZeroKey } from '../encoding/bytes.ts';
+import { addressBytes, findProgramAddress } from '../addresses/pda.ts';
 import { metadataProgram } from '../well-known.ts';
 
 /** `Key::MetadataV1`, the first byte of the account. */

@@ -1,4 +1,4 @@
-import { encodeBase58 } from '../base58.ts';
+import { encodeBase58 } from '../encoding/base58.ts';
 import { noExtensions, readMintExtensions, type MintExtensions } from './token-extensions.ts';
 import { token2022Program, tokenProgram } from '../well-known.ts';
 

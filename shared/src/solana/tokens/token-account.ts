@@ -1,4 +1,4 @@
-import { encodeBase58 } from '../base58.ts';
+import { encodeBase58 } from '../encoding/base58.ts';
 import { token2022Program } from '../well-known.ts';
 import { extensionsAt, type Mint } from './mint.ts';
 

@@ -1,5 +1,5 @@
-import { encodeBase58 } from '../base58.ts';
-import { BorshReader, isZeroKey } from '../bytes.ts';
+import { encodeBase58 } from '../encoding/base58.ts';
+import { BorshReader, isZeroKey } from '../encoding/bytes.ts';
 
 /** Extensions of a Token-2022 mint by their numbers in the program (`ExtensionType`). */
 const extensionTypes = {

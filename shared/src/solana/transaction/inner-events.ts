@@ -1,6 +1,6 @@
-import { decodeBase58, isAddress } from '../base58.ts';
-import { hasPrefix } from '../bytes.ts';
-import { isRecord } from '../json-forms.ts';
+import { decodeBase58, isAddress } from '../encoding/base58.ts';
+import { hasPrefix } from '../encoding/bytes.ts';
+import { isRecord } from '../encoding/json-forms.ts';
 import { eventPath, recordOrder, type EventSink } from './logs.ts';
 import { decodeTransaction, type TransactionVersion } from './transaction.ts';
 import { precompilePrograms } from '../well-known.ts';

@@ -1,5 +1,5 @@
 import type { AccountMeta, Instruction } from './transaction.ts';
-import { tokenAddress } from '../derived.ts';
+import { tokenAddress } from '../addresses/derived.ts';
 import { associatedTokenProgram, computeBudgetProgram, systemProgram } from '../well-known.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { Recent } from '../../collections/recent.ts';
-import { hasPrefix } from '../bytes.ts';
-import { addressBytes, addressWithSeed } from '../pda.ts';
+import { Recent } from '../../runtime/collections/recent.ts';
+import { hasPrefix } from '../encoding/bytes.ts';
+import { addressBytes, addressWithSeed } from '../addresses/pda.ts';
 import { tokenAccountBytes } from '../tokens/token-account.ts';
 import { systemProgram, tokenProgram, wrappedSolMint } from '../well-known.ts';
 import { readonlyAccount, signerAccount, withU64s, writableAccount } from './instructions.ts';

@@ -1,5 +1,5 @@
-import { decodeBase58, encodeBase58 } from '../base58.ts';
-import { addressBytes } from '../pda.ts';
+import { decodeBase58, encodeBase58 } from '../encoding/base58.ts';
+import { addressBytes } from '../addresses/pda.ts';
 import { systemProgram } from '../well-known.ts';
 
 /** Largest transaction of any version: 4096 bytes with v1 (SIMD-0385), 1232 before it. */

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import { errorTable, type ErrorCode } from '../../errors/codes.ts';
+import { errorTable, type ErrorCode } from '../../runtime/errors/codes.ts';
 import { maxFaults } from '../faults.ts';
-import { Closed, FreeText, RequestId, Titled } from '../values.ts';
+import { Closed, FreeText, RequestId, Titled } from '../values/values.ts';
 
 const codes = Object.keys(errorTable) as ErrorCode[];
 

@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
-import type { ErrorCode } from '../../errors/codes.ts';
-import type { Scope } from '../plans.ts';
+import type { ErrorCode } from '../../runtime/errors/codes.ts';
+import type { Scope } from '../values/plans.ts';
 
 /**
  * Who may call an endpoint: `open` (everyone), `key` (any valid API key), or keys with this scope. In addition, a plan can exclude an

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { venueNames } from '../venues.ts';
-import { Closed, Ms, Nullable, Slot, Ui } from '../values.ts';
+import { Closed, Ms, Nullable, Slot, Ui } from '../values/values.ts';
 
 /** What several endpoints share. */
 

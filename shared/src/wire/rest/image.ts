@@ -1,5 +1,5 @@
 import { defineEndpoint } from './endpoint.ts';
-import { Closed, RequestedMint } from '../values.ts';
+import { Closed, RequestedMint } from '../values/values.ts';
 import { tokenRead } from './fields.ts';
 
 export const tokenImageEndpoint = defineEndpoint({

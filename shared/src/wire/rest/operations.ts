@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
 import { venueNames } from '../venues.ts';
-import { Closed, closed, Count, Epoch, FreeText, Nullable, Slot, Titled, Version } from '../values.ts';
+import { Closed, closed, Count, Epoch, FreeText, Nullable, Slot, Titled, Version } from '../values/values.ts';
 
 const Percentile = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
 const latencies = (count: string, p50: string) =>

@@ -17,8 +17,8 @@ import {
   TokenName,
   Ui,
   UnixMs,
-} from '../values.ts';
-import { exampleWallet } from './trade-examples.ts';
+} from '../values/values.ts';
+import { exampleWallet } from '../orders/trade-examples.ts';
 
 /** Maximum number of mints that one answer lists. */
 export const maxHoldings = 1_000;

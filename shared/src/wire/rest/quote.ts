@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { venueNames } from '../venues.ts';
 import { quotedVenueNames } from '../venues.ts';
-import { Fees } from '../event-parts.ts';
+import { Fees } from '../values/event-parts.ts';
 import { defineEndpoint } from './endpoint.ts';
-import { exampleMint } from './trade-examples.ts';
+import { exampleMint } from '../orders/trade-examples.ts';
 import { Venue } from './fields.ts';
 import {
   Address,
@@ -19,7 +19,7 @@ import {
   Slot,
   Titled,
   Ui,
-} from '../values.ts';
+} from '../values/values.ts';
 
 /** What a buy may spend: SOL, or coins that are worth as much. */
 export const buyLimits = { min: 0.001, max: 100 } as const;

@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
-import { candleFields, TradeEvent } from '../events.ts';
-import { candleIntervalNames } from '../intervals.ts';
+import { candleFields, TradeEvent } from '../events/events.ts';
+import { candleIntervalNames } from '../values/intervals.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { mintParams } from './token.ts';
-import { Address, Closed, EventId, Nullable, Titled, UnixSeconds } from '../values.ts';
+import { Address, Closed, EventId, Nullable, Titled, UnixSeconds } from '../values/values.ts';
 import { Limit, tokenRead } from './fields.ts';
 
 const Candle = Closed({

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { Traits } from '../event-parts.ts';
-import { metadataFields, Reserves } from '../events.ts';
+import { Traits } from '../values/event-parts.ts';
+import { metadataFields, Reserves } from '../events/events.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Limit, priceNullMeaning, priceNullReasons, SolUsd, tokenRead, Venue } from './fields.ts';
 import {
@@ -19,7 +19,7 @@ import {
   TokenName,
   TokenUri,
   Ui,
-} from '../values.ts';
+} from '../values/values.ts';
 
 /** The mint in the path. A text that is not a mint is refused with INVALID_MINT. */
 export const mintParams = Closed({ mint: RequestedMint() });

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { OrderFault, orderFields, orderStates, OrderStatus } from '../orders.ts';
+import { OrderFault, orderFields, orderStates, OrderStatus } from '../orders/orders.ts';
 import { venueNames } from '../venues.ts';
 import { tradedVenueNames } from '../venues.ts';
 import { defineEndpoint } from './endpoint.ts';
@@ -12,7 +12,7 @@ import {
   sendExample,
   tradeExample,
   transactionExample,
-} from './trade-examples.ts';
+} from '../orders/trade-examples.ts';
 import { Limit, Venue } from './fields.ts';
 import {
   Address,
@@ -31,7 +31,7 @@ import {
   Signature,
   Slot,
   Ui,
-} from '../values.ts';
+} from '../values/values.ts';
 
 /** Priority fee of a transaction, SOL. */
 const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;

@@ -1,8 +1,20 @@
 import { Type } from 'typebox';
-import { planFields } from '../plan-fields.ts';
-import { planNames, scopes } from '../plans.ts';
+import { planFields } from './plan-fields.ts';
+import { planNames, scopes } from '../values/plans.ts';
 import { defineEndpoint } from './endpoint.ts';
-import { Closed, closed, Count, IpRange, KeyId, KeyPrefix, maxIpRanges, maxLabelChars, Nullable, Titled, UnixMs } from '../values.ts';
+import {
+  Closed,
+  closed,
+  Count,
+  IpRange,
+  KeyId,
+  KeyPrefix,
+  maxIpRanges,
+  maxLabelChars,
+  Nullable,
+  Titled,
+  UnixMs,
+} from '../values/values.ts';
 
 /** Minutes of which the requests of a key are reported, including the current one. */
 export const usageMinutes = 60;

@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { filterSchemas } from './filters.ts';
-import { candleIntervalNames } from '../intervals.ts';
+import { candleIntervalNames } from '../values/intervals.ts';
 import { streamLimits } from './limits.ts';
 import type { Channel } from './topics.ts';
-import { addressPattern, ApiKey, Titled, topicPattern } from '../values.ts';
+import { addressPattern, ApiKey, Titled, topicPattern } from '../values/values.ts';
 
 export const CommandId = Type.Union(
   [Type.String({ maxLength: 128 }), Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()],

@@ -1,8 +1,8 @@
 import { Type, type Static, type TSchema } from 'typebox';
-import { quoteCoins } from '../../money.ts';
-import { commitments, venueNames } from '../events.ts';
+import { quoteCoins } from '../values/money.ts';
+import { commitments, venueNames } from '../events/events.ts';
 import { streamLimits } from './limits.ts';
-import { addressPattern, Titled } from '../values.ts';
+import { addressPattern, Titled } from '../values/values.ts';
 
 const Address = Type.String({ pattern: addressPattern });
 const Venue = Type.Enum([...venueNames], { title: 'venue' });

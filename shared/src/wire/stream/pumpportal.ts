@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { streamLimits } from './limits.ts';
-import { Venue } from '../event-parts.ts';
-import { Address, addressPattern, FreeText, Signature, Slot, Titled } from '../values.ts';
+import { Venue } from '../values/event-parts.ts';
+import { Address, addressPattern, FreeText, Signature, Slot, Titled } from '../values/values.ts';
 
 /** PumpPortal's protocol on the stream (in names: dialect): commands with `method`, answers with `message`, and events as plain objects. */
 export const dialectMethods = [

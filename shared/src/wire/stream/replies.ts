@@ -1,11 +1,11 @@
 import { Type, type Static } from 'typebox';
-import { errorTable, type ErrorCode } from '../../errors/codes.ts';
+import { errorTable, type ErrorCode } from '../../runtime/errors/codes.ts';
 import { CommandId } from './commands.ts';
-import { candleIntervalNames } from '../intervals.ts';
+import { candleIntervalNames } from '../values/intervals.ts';
 import { channelNames } from './topics.ts';
 import { streamLimits } from './limits.ts';
-import { planNames, scopes } from '../plans.ts';
-import { Address, Closed, Count, Epoch, FreeText, KeyId, Ms, Nullable, Signature, Slot, Topic, UnixUs } from '../values.ts';
+import { planNames, scopes } from '../values/plans.ts';
+import { Address, Closed, Count, Epoch, FreeText, KeyId, Ms, Nullable, Signature, Slot, Topic, UnixUs } from '../values/values.ts';
 
 const Code = Type.Enum(Object.keys(errorTable) as ErrorCode[]);
 const Channel = Type.Enum([...channelNames]);

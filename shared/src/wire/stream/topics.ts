@@ -1,4 +1,4 @@
-import { isCandleInterval, type CandleInterval } from '../intervals.ts';
+import { isCandleInterval, type CandleInterval } from '../values/intervals.ts';
 
 /**
  * The channels that a client can subscribe to. `keys` lists what a client can follow on it, mints or accounts; a channel and a mint or account make a

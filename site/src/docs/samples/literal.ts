@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import type { Json, JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 
 /** How a language writes values. */
 export interface Notation {

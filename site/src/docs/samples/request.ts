@@ -1,4 +1,4 @@
-import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 
 /** The example request of an endpoint. The samples of all languages are made from it. */
 export interface SampleRequest {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@sluice/shared/wire/openapi/json.ts';
+import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 import { at, words } from '../json-at.ts';
 import type { SampleRequest } from './request.ts';
 import { idOf, type ShownEndpoint } from '../shown-endpoint.ts';

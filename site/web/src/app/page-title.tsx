@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { nameOf, namesVersion } from '../metadata/names.ts';
+import { nameOf, namesVersion } from '../state/metadata/names.ts';
 import { shownSymbol } from '../parts/token-name.tsx';
 import { useStore } from '../state/store.ts';
 import type { Place } from '../state/router.ts';

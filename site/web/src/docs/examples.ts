@@ -1,6 +1,6 @@
 import { isTradedVenue, tradedVenueNames } from '@sluice/shared/wire/venues.ts';
 import { ask, pageKey, readChain, sluice } from '../state/server.ts';
-import type { OwnWallet } from '../wallets/own-wallets.ts';
+import type { OwnWallet } from '../parts/own-wallets.ts';
 import { Store } from '../state/store.ts';
 import { apiKey, caller, client, credentials, sendAs } from './credentials.tsx';
 

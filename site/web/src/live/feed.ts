@@ -1,9 +1,9 @@
 import { SluiceError, type EventOf, type Migration, type NewToken, type Trade } from '@sluice/client';
 import { faultText, simulated, sluice } from '../state/server.ts';
 import { Store } from '../state/store.ts';
-import { learnImage } from '../metadata/images.ts';
-import { capOf, forgetCaps, learnCap } from '../metadata/market-caps.ts';
-import { learnName, nameOf } from '../metadata/names.ts';
+import { learnImage } from '../state/metadata/images.ts';
+import { capOf, forgetCaps, learnCap } from '../state/metadata/market-caps.ts';
+import { learnName, nameOf } from '../state/metadata/names.ts';
 import { EventList } from './event-list.ts';
 import { noFilters, passesMigration, passesNewToken, passesTrade, type Known, type LiveFilters } from './filters.ts';
 import { refusalText } from './why-empty.ts';

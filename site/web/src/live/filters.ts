@@ -1,5 +1,5 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
-import type { TokenName } from '../metadata/names.ts';
+import type { TokenName } from '../state/metadata/names.ts';
 
 /** What the lists show. Empty texts filter nothing. */
 export interface LiveFilters {

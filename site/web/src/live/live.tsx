@@ -11,11 +11,11 @@ import { Choice, Empty } from '../parts/parts.tsx';
 import { TradeTable } from '../parts/trade-table.tsx';
 import { useStore } from '../state/store.ts';
 import { interruptedSince } from '../state/stream-state.ts';
-import { useIsOwn } from '../wallets/own-wallets.ts';
+import { useIsOwn } from '../parts/own-wallets.ts';
 import { connection, feed, filters, isPaused, known, type LiveChannel } from './feed.ts';
 import { isNoAmount, noFilters, passesMigration, passesNewToken, passesTrade, type LiveFilters } from './filters.ts';
-import { capOf } from '../metadata/market-caps.ts';
-import { nameOf, namesVersion, wantName } from '../metadata/names.ts';
+import { capOf } from '../state/metadata/market-caps.ts';
+import { nameOf, namesVersion, wantName } from '../state/metadata/names.ts';
 import { whyEmpty } from './why-empty.ts';
 
 /** Rows that a list shows. */

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { imageOf, imagesVersion, showImage } from '../metadata/images.ts';
+import { imageOf, imagesVersion, showImage } from '../state/metadata/images.ts';
 
 /** Colours of generated icons, as hues. */
 const hues = 12;

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { shortAddress } from '../format/text.ts';
-import { nameFaultText, readName } from '../metadata/read-name.ts';
-import { imitatedBy } from '../metadata/well-known.ts';
+import { nameFaultText, readName } from '../state/metadata/read-name.ts';
+import { imitatedBy } from '../state/metadata/well-known.ts';
 
 /** A token with the names that its creator chose. */
 export interface NamedToken {

@@ -2,7 +2,7 @@ import type { Trade } from '@sluice/client';
 import { shortUsd } from '../format/price.ts';
 import { inQuoteCoin, tradePrice } from '../format/quote-coin.ts';
 import { age, clockTime } from '../format/text.ts';
-import { nameOf } from '../metadata/names.ts';
+import { nameOf } from '../state/metadata/names.ts';
 import { useNow } from './hooks.ts';
 import { openToken, TokenLink } from './links.tsx';
 import { SideOf, Trader } from './tape.tsx';

@@ -2,7 +2,7 @@ import type { Trade } from '@sluice/client';
 import { useMemo } from 'preact/hooks';
 import { useLoaded } from '../parts/hooks.ts';
 import { sluice } from '../state/server.ts';
-import { useIsOwn } from '../wallets/own-wallets.ts';
+import { useIsOwn } from '../parts/own-wallets.ts';
 
 /** A trade of a wallet of the account, on the chain or on paper. */
 export interface OwnTrade {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { generateKeypair, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { solPricePool } from '@sluice/venues/registry.ts';
 import {
   lamportsPerSol,
@@ -10,10 +10,10 @@ import {
   usdcMint,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import { programId as whirlpoolProgram } from '@sluice/venues/orca-whirlpool/program.ts';
-import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
-import * as amm from '@sluice/venues/pump-amm/program.ts';
-import * as pump from '@sluice/venues/pump/program.ts';
+import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/program.ts';
+import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
+import * as amm from '@sluice/venues/pump/amm/program.ts';
+import * as pump from '@sluice/venues/pump/curve/program.ts';
 import type { ChainAccount } from '../../chain.ts';
 import { rentData } from '../../ledger/clock.ts';
 import { minimumBalance } from '../../ledger/rent.ts';

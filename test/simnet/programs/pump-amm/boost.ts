@@ -4,7 +4,7 @@ import {
   eventDiscriminators,
   globalConfig,
   instructionDiscriminators,
-} from '@sluice/venues/pump-amm/program.ts';
+} from '@sluice/venues/pump/amm/program.ts';
 import { associatedTokenProgram, systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { deriveTokenAccount } from '../../layout/derive.ts';
 import { boostAuthorityOf, curveOf } from '../addresses.ts';

@@ -1,4 +1,4 @@
-import { accountDiscriminators, eventAuthority, globalConfig, instructionDiscriminators } from '@sluice/venues/pump-amm/program.ts';
+import { accountDiscriminators, eventAuthority, globalConfig, instructionDiscriminators } from '@sluice/venues/pump/amm/program.ts';
 import { associatedTokenProgram, systemProgram, token2022Program, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { minimumBalance } from '../../ledger/rent.ts';
 import { addressBytes, derive, deriveTokenAccount } from '../../layout/derive.ts';

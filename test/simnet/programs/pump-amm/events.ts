@@ -1,4 +1,4 @@
-import { eventDiscriminators } from '@sluice/venues/pump-amm/program.ts';
+import { eventDiscriminators } from '@sluice/venues/pump/amm/program.ts';
 import { BorshWriter } from '../../layout/borsh.ts';
 import type { FeeRates } from '../fee-schedule.ts';
 import type { SwapAmounts } from './math.ts';

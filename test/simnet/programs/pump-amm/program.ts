@@ -1,4 +1,4 @@
-import { eventAuthority, eventCpiTag } from '@sluice/venues/pump-amm/program.ts';
+import { eventAuthority, eventCpiTag } from '@sluice/venues/pump/amm/program.ts';
 import { anchorProgram } from '../anchor.ts';
 import { initBoostInstruction } from './boost.ts';
 import { createPoolInstruction } from './create-pool.ts';

@@ -1,4 +1,4 @@
-import { accountDiscriminators } from '@sluice/venues/pump-amm/program.ts';
+import { accountDiscriminators } from '@sluice/venues/pump/amm/program.ts';
 import { BorshReader, BorshWriter } from '../../layout/borsh.ts';
 
 /** Pools are allocated longer than their fields. */

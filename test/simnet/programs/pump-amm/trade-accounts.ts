@@ -5,7 +5,7 @@ import {
   feeProgram,
   globalConfig,
   globalVolumeAccumulator,
-} from '@sluice/venues/pump-amm/program.ts';
+} from '@sluice/venues/pump/amm/program.ts';
 import { associatedTokenProgram, systemProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { deriveTokenAccount } from '../../layout/derive.ts';
 import type { InstructionAccount } from '../../runtime/instruction-account.ts';

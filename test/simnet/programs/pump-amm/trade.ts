@@ -1,5 +1,5 @@
-import { instructionDiscriminators } from '@sluice/venues/pump-amm/program.ts';
-import { initialSupply } from '@sluice/venues/pump/program.ts';
+import { instructionDiscriminators } from '@sluice/venues/pump/amm/program.ts';
+import { initialSupply } from '@sluice/venues/pump/curve/program.ts';
 import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { minimumBalance } from '../../ledger/rent.ts';
 import { addressBytes } from '../../layout/derive.ts';

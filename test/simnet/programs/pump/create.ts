@@ -9,7 +9,7 @@ import {
   mintAuthority,
   quoteControl,
   tokenDecimals,
-} from '@sluice/venues/pump/program.ts';
+} from '@sluice/venues/pump/curve/program.ts';
 import {
   associatedTokenProgram,
   metadataProgram,

@@ -1,4 +1,4 @@
-import { eventDiscriminators } from '@sluice/venues/pump/program.ts';
+import { eventDiscriminators } from '@sluice/venues/pump/curve/program.ts';
 import { BorshWriter } from '../../layout/borsh.ts';
 import type { Curve } from './state.ts';
 

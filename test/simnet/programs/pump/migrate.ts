@@ -1,6 +1,6 @@
-import { eventAuthority as ammEventAuthority, globalConfig, programId as ammProgram } from '@sluice/venues/pump-amm/program.ts';
-import { instructionDiscriminators as ammDiscriminators } from '@sluice/venues/pump-amm/program.ts';
-import { accountDiscriminators, eventAuthority, globalAddress, instructionDiscriminators } from '@sluice/venues/pump/program.ts';
+import { eventAuthority as ammEventAuthority, globalConfig, programId as ammProgram } from '@sluice/venues/pump/amm/program.ts';
+import { instructionDiscriminators as ammDiscriminators } from '@sluice/venues/pump/amm/program.ts';
+import { accountDiscriminators, eventAuthority, globalAddress, instructionDiscriminators } from '@sluice/venues/pump/curve/program.ts';
 import {
   associatedTokenProgram,
   rentSysvar,

@@ -1,4 +1,4 @@
-import { eventAuthority, eventCpiTag } from '@sluice/venues/pump/program.ts';
+import { eventAuthority, eventCpiTag } from '@sluice/venues/pump/curve/program.ts';
 import { anchorProgram } from '../anchor.ts';
 import { createInstructions } from './create.ts';
 import { pumpErrors } from './errors.ts';

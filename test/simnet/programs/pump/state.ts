@@ -1,4 +1,4 @@
-import { accountDiscriminators } from '@sluice/venues/pump/program.ts';
+import { accountDiscriminators } from '@sluice/venues/pump/curve/program.ts';
 import { BorshReader, BorshWriter } from '../../layout/borsh.ts';
 
 /** Length of a curve since October 2026; older ones are shorter, and the real program extends them. */

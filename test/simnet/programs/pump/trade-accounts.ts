@@ -5,7 +5,7 @@ import {
   feeProgram,
   globalAddress,
   globalVolumeAccumulator,
-} from '@sluice/venues/pump/program.ts';
+} from '@sluice/venues/pump/curve/program.ts';
 import { associatedTokenProgram, systemProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { deriveTokenAccount } from '../../layout/derive.ts';
 import type { InstructionAccount } from '../../runtime/instruction-account.ts';

@@ -1,4 +1,4 @@
-import { instructionDiscriminators } from '@sluice/venues/pump/program.ts';
+import { instructionDiscriminators } from '@sluice/venues/pump/curve/program.ts';
 import type { AnchorContext, AnchorInstruction } from '../anchor.ts';
 import type { BorshReader } from '../../layout/borsh.ts';
 import { pumpError } from './errors.ts';

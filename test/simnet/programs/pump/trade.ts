@@ -1,4 +1,4 @@
-import { initialSupply, tokenDecimals } from '@sluice/venues/pump/program.ts';
+import { initialSupply, tokenDecimals } from '@sluice/venues/pump/curve/program.ts';
 import { systemProgram, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { minimumBalance } from '../../ledger/rent.ts';
 import { addressBytes } from '../../layout/derive.ts';

@@ -1,4 +1,4 @@
-import { decodeBase58, isAddress } from '@sluice/shared/solana/base58.ts';
+import { decodeBase58, isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { decodeTransaction, maxTransactionBytes, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Execution } from '../../chain.ts';
 import { contextFault, healthFault, withContext, type RpcContext, type RpcMethod } from '../context.ts';

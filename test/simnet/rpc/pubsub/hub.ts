@@ -1,5 +1,5 @@
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
-import type { Commitment } from '@sluice/shared/wire/events.ts';
+import type { Commitment } from '@sluice/shared/wire/events/events.ts';
 import type { Block, Chain, ChainAccount, TransactionRecord } from '../../chain.ts';
 import { encodeAccount } from '../encode-account.ts';
 import { encodeTransaction } from '../encode-transaction.ts';

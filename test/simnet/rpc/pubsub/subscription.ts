@@ -1,4 +1,4 @@
-import type { Commitment } from '@sluice/shared/wire/events.ts';
+import type { Commitment } from '@sluice/shared/wire/events/events.ts';
 import { readFilters, type AccountFilter } from '../account-filters.ts';
 import { readAccountFormat, type AccountFormat } from '../encode-account.ts';
 import { transactionEncodings, type TransactionEncoding } from '../encode-transaction.ts';

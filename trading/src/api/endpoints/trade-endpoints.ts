@@ -1,4 +1,4 @@
-import type { Venue } from '@sluice/venues/venue.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { tradeBuyEndpoint, tradeSellEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import type { PlaceOrder } from '../../place/place-order.ts';
 import { readTradeRequest } from '../../prepare/request.ts';

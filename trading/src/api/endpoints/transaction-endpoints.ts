@@ -1,7 +1,7 @@
-import { toUi } from '@sluice/shared/solana/amounts.ts';
-import { base64Of } from '@sluice/shared/solana/bytes.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
+import { base64Of } from '@sluice/shared/solana/encoding/bytes.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
 import {
   transactionBuyEndpoint,
   transactionSellEndpoint,

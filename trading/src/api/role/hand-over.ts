@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { pause } from '@sluice/shared/abort/pause.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import type { Lease } from '@sluice/shared/bus/bus.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import type { OrderAnswer, OrderCall } from '../order-call.ts';

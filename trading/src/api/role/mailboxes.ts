@@ -1,6 +1,6 @@
 import { RedisConnection } from '@sluice/shared/bus/redis/redis-connection.ts';
 import { redisKeys, script } from '@sluice/shared/bus/redis/redis-scripts.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 
 /** Most records that wait in one mailbox. Another one is refused. */
 const maxWaiting = 1_000;

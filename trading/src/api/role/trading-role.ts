@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Bus, Lease } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import type { OrderAnswer, OrderCall } from '../order-call.ts';

@@ -1,10 +1,10 @@
 import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { readLogs, type EventSink } from '@sluice/shared/solana/transaction/logs.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { decodeData } from '@sluice/venues/decode-data.ts';
+import { decodeData } from '@sluice/venues/seam/decode-data.ts';
 import { eventAuthorities, venueByProgram } from '@sluice/venues/registry.ts';
-import type { Venue, VenueTrade } from '@sluice/venues/venue.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import type { Venue, VenueTrade } from '@sluice/venues/seam/venue.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { OrderFill, OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
 import type { Trade } from '../../signer/checks/trade-instruction.ts';
 import { countOf, lamportsOf, linesOf } from '../../nodes/answer-forms.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { pause } from '@sluice/shared/abort/pause.ts';
-import { askUntilAgreed } from '@sluice/shared/solana/quorum/ask-until-agreed.ts';
-import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import { askUntilAgreed } from '@sluice/shared/solana/rpc/quorum/ask-until-agreed.ts';
+import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { OrderError } from '@sluice/gateway/store/order-model/life.ts';
 import type { OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
@@ -12,7 +12,7 @@ import { readFill, type FillReading } from './fill.ts';
 import { onlyTradeOf } from '../../nodes/simulate/only-trade.ts';
 import type { SendNode } from '../../nodes/nodes.ts';
 import type { LandedReading } from './tracked-order.ts';
-import { Semaphore } from '@sluice/shared/collections/semaphore.ts';
+import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
 
 /** Most transactions read at a time. The others wait; each followed order waits with one at most. */
 const maxRunning = 8;

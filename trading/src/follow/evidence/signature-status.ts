@@ -1,5 +1,5 @@
-import { commitments, type Commitment } from '@sluice/shared/wire/events.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { commitments, type Commitment } from '@sluice/shared/wire/events/events.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { contextOf, countOf } from '../../nodes/answer-forms.ts';
 
 /** The slot in which a node has a transaction, and its commitment. */

@@ -1,7 +1,7 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { pause } from '@sluice/shared/abort/pause.ts';
-import type { TransientMap } from '@sluice/shared/collections/transient-map.ts';
-import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import type { TransientMap } from '@sluice/shared/runtime/collections/transient-map.ts';
+import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { createBlockhashExpiry, type BlockhashExpiry } from './blockhash-expiry.ts';
 import { createNodeHistory, type Asking, type NodeHistory } from './node-history.ts';
 import type { SendNode } from '../../nodes/nodes.ts';

@@ -1,7 +1,7 @@
-import { countVotes, type Vote } from '@sluice/shared/solana/quorum/votes.ts';
+import { countVotes, type Vote } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 import type { Evidence, OrderError } from '@sluice/gateway/store/order-model/life.ts';
 import type { OrderFill, OrderTerms, OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
-import { commitments, type Commitment } from '@sluice/shared/wire/events.ts';
+import { commitments, type Commitment } from '@sluice/shared/wire/events/events.ts';
 import type { SignatureStatus } from './signature-status.ts';
 
 /** An order expires if at least this many nodes report it. A single node must report it this many times. */

@@ -1,6 +1,6 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { Advance, AdvanceOutcome, OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
 import { judge } from '@sluice/gateway/store/order-model/life.ts';
 import type { Followed } from '../followed-orders.ts';

@@ -1,5 +1,5 @@
-import { pause } from '@sluice/shared/abort/pause.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { simnetGenesisPrefix } from '@sluice/shared/solana/well-known.ts';
 import type { Evidence, OrderError } from '@sluice/gateway/store/order-model/life.ts';
 import type { OpenOrder } from '@sluice/gateway/store/order-model/order.ts';

@@ -1,6 +1,6 @@
-import { maxClockDifferenceMs } from '@sluice/shared/clock/agreed-time.ts';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import { maxClockDifferenceMs } from '@sluice/shared/runtime/clock/agreed-time.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { maxOrderRows, type FollowingGateway, type OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
 import { endStates, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { FollowerCounters } from '../follower-counters.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { FollowerCounters } from '../follower-counters.ts';
 
 /** Calls the store. Resolves with null if it fails; the first failure in a row is logged. */

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { createLog } from '@sluice/shared/log/log.ts';
-import { logSuspensions } from '@sluice/shared/solana/answers/suspensions.ts';
+import { createLog } from '@sluice/shared/runtime/log/log.ts';
+import { logSuspensions } from '@sluice/shared/solana/rpc/answers/suspensions.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { Halt } from '@sluice/gateway/store/halt/halt.ts';

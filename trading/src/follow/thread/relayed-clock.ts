@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 
 /**
  * Wall time minus the machine's monotonic clock (`process.hrtime`), in milliseconds. All threads share that clock, so the offset is exact however

@@ -1,10 +1,10 @@
-import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
+import { TransientMap } from '@sluice/shared/runtime/collections/transient-map.ts';
 import type { Worker } from 'node:worker_threads';
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import type { LevelWithSilent, Logger } from '@sluice/shared/log/log.ts';
-import { beginThread, RestartingThread } from '@sluice/shared/thread/restarting-thread.ts';
-import { programUrl } from '@sluice/shared/thread/programs.ts';
+import type { LevelWithSilent, Logger } from '@sluice/shared/runtime/log/log.ts';
+import { beginThread, RestartingThread } from '@sluice/shared/runtime/thread/restarting-thread.ts';
+import { programUrl } from '@sluice/shared/runtime/thread/programs.ts';
 import { endStates, publishedFields, type OpenOrder, type PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { maxFollowed } from '../followed-orders.ts';
 import type { StorePlace } from '@sluice/gateway/store/store.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { TransientMap } from '@sluice/shared/collections/transient-map.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { TransientMap } from '@sluice/shared/runtime/collections/transient-map.ts';
 
 /** Lets loops sleep until there is work. */
 export interface Waker {

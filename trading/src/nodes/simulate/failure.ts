@@ -1,8 +1,8 @@
-import { errorTable, type ErrorCode } from '@sluice/shared/errors/codes.ts';
+import { errorTable, type ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import { associatedTokenProgram, solDecimals, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import type { NodeText } from '@sluice/shared/solana/answers/node-text.ts';
+import type { NodeText } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import { venueByProgram } from '@sluice/venues/registry.ts';
-import type { TradeFault } from '@sluice/venues/trading.ts';
+import type { TradeFault } from '@sluice/venues/seam/trading.ts';
 import { describeShortfall } from '../../quote/shortfall.ts';
 import { failingProgram, type FailingProgram } from './failing-program.ts';
 import { readTransactionError, type TransactionError } from './transaction-error.ts';

@@ -1,6 +1,6 @@
-import { RpcError } from '@sluice/shared/solana/rpc.ts';
-import type { NodeText } from '@sluice/shared/solana/answers/node-text.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
+import type { NodeText } from '@sluice/shared/solana/rpc/answers/node-text.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { bytesFaults, contextOf, countOf, linesOf } from '../answer-forms.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';
 import { simulatedAmounts, type ExpectedTrade } from './simulated-amounts.ts';

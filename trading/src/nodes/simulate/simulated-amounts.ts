@@ -1,7 +1,7 @@
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
-import { decodeData } from '@sluice/venues/decode-data.ts';
+import { decodeData } from '@sluice/venues/seam/decode-data.ts';
 import { venueByProgram } from '@sluice/venues/registry.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';
 
 /** Longest list of token balances that is read; a transaction locks at most 128 accounts. */

@@ -1,7 +1,7 @@
-import { base64Of } from '@sluice/shared/solana/bytes.ts';
-import { pause } from '@sluice/shared/abort/pause.ts';
-import { startDeadline, type Deadline } from '@sluice/shared/abort/deadline.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import { base64Of } from '@sluice/shared/solana/encoding/bytes.ts';
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import { startDeadline, type Deadline } from '@sluice/shared/runtime/abort/deadline.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { SendNode } from '../nodes.ts';
 import { readSimulation, readSimulationFault, type NodeAnswer, type SimulationOutcome, type SimulationRequest } from './read-simulation.ts';
 import { conclude, noAnswers, waitMsOf, Witnesses } from './witnesses.ts';

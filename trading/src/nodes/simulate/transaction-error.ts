@@ -1,4 +1,4 @@
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 
 /** An error of the runtime in the RPC's JSON form. `name` is the runtime's, for example `BlockhashNotFound`, `Custom`, `IncorrectProgramId`. */
 export type TransactionError =

@@ -1,4 +1,4 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { NodeAnswer, SimulationOutcome, SimulationRequest } from './read-simulation.ts';
 import { isAsQuoted } from '../../quote/drift.ts';
 

@@ -1,4 +1,4 @@
-import { RpcError } from '@sluice/shared/solana/rpc.ts';
+import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';

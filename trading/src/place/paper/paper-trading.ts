@@ -1,4 +1,4 @@
-import { toUi } from '@sluice/shared/solana/amounts.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { paperBalanceEndpoint, paperSol, paperWalletEndpoint, type PaperWallet } from '@sluice/shared/wire/rest/portfolio.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';

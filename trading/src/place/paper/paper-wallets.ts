@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { isOnCurve } from '@sluice/shared/solana/curve.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { isOnCurve } from '@sluice/shared/solana/addresses/curve.ts';
 import { paperKeystore } from '../../signer/custody/passphrase.ts';
 import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
 import { limitsOf, type StoredWallet } from '@sluice/gateway/store/interfaces/wallet-table.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { newOrderId } from '../../model/order-id.ts';
 import type { OrderFill } from '@sluice/gateway/store/order-model/order.ts';

@@ -10,7 +10,7 @@ import {
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { initializeTemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import { mostTip } from '@sluice/shared/config/settings/tip-settings.ts';
-import { tipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
+import { tipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import {
   growthRentOf,
   isGrowth,

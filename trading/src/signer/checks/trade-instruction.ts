@@ -1,11 +1,11 @@
-import { quoteCoins } from '@sluice/shared/money.ts';
-import { hasPrefix } from '@sluice/shared/solana/bytes.ts';
-import { tokenAddress } from '@sluice/shared/solana/derived.ts';
+import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
+import { tokenAddress } from '@sluice/shared/solana/addresses/derived.ts';
 import { readTemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import type { CoinPositions, PoolPosition, TradeForm, TradedCoins, VenueSigning } from '@sluice/venues/signing.ts';
+import type { CoinPositions, PoolPosition, TradeForm, TradedCoins, VenueSigning } from '@sluice/venues/seam/signing.ts';
 import { refused, type Refusal } from './verdict.ts';
 
 /** An instruction with its accounts by address. */

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { connect } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { programUrl } from '@sluice/shared/thread/programs.ts';
+import { programUrl } from '@sluice/shared/runtime/thread/programs.ts';
 import type { StartTerms } from '../signing/start-terms.ts';
 
 /** A gateway's connection to its signing process: one that it started, or one behind a socket. */

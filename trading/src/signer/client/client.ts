@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { reasonOf, StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';

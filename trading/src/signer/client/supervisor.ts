@@ -1,5 +1,5 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import type { StoredKeystore } from '@sluice/gateway/store/interfaces/wallet-table.ts';
 import type { SignerFault } from '../wire/protocol.ts';

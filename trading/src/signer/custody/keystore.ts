@@ -1,4 +1,4 @@
-import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { StoredKeystore, StoredWallet } from '@sluice/gateway/store/interfaces/wallet-table.ts';
 import { deriveKey, makeSalt, seal, unseal } from './seal.ts';

@@ -1,5 +1,5 @@
-import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
-import { generateKeypair } from '@sluice/shared/solana/keypair.ts';
+import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 
 export type SecretKeyOutcome =
   | { readonly ok: true; readonly seed: Uint8Array }

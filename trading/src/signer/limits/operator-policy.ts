@@ -1,6 +1,6 @@
-import { signMessage, verifySignature, type Keypair } from '@sluice/shared/solana/keypair.ts';
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
-import { decodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { signMessage, verifySignature, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 
 /**
  * The operator's policy for all wallets of a keystore. It is signed with a key that no part of the product holds. It can only narrow the

@@ -1,4 +1,4 @@
-import type { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
+import type { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import type { AuditEntry } from '../audit/entry.ts';
 import { LineTimes } from '../audit/line-times.ts';
 import { openAuditLog, type AuditLog } from '../audit/log.ts';

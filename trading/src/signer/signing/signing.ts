@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { AgreedTime } from '@sluice/shared/clock/agreed-time.ts';
-import { toUi } from '@sluice/shared/solana/amounts.ts';
-import { signMessage, type Keypair } from '@sluice/shared/solana/keypair.ts';
+import type { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
+import { signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { Siblings } from '../audit/siblings.ts';

@@ -1,4 +1,4 @@
-import { base64Of } from '@sluice/shared/solana/bytes.ts';
+import { base64Of } from '@sluice/shared/solana/encoding/bytes.ts';
 /** The longest content of a frame. A longer frame makes the connection unusable. */
 const maxFrameBytes = 16_384;
 const headBytes = 4;

@@ -1,4 +1,4 @@
-import { isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { FrameError } from './frames.ts';
 import type { Rule } from '../checks/verdict.ts';
 

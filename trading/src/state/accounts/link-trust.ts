@@ -1,4 +1,4 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 
 /** How long an endpoint is not trusted after a false report. Doubled each time, until it was right for `regainedAfterMs`. */
 const firstDistrustMs = 10_000;

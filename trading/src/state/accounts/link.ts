@@ -1,11 +1,11 @@
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { contextAndValue, isRecord } from '@sluice/shared/solana/json-forms.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { contextAndValue, isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { RpcSocket, type ReportedSlot } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { accountSubscription, slotSubscription, type Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { ChainAccount } from '@sluice/gateway/reads/chain/account-reader.ts';
 import { readChainAccount } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
-import { nowUs } from '@sluice/shared/clock/now-us.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 
 /** A link that reported no slot for this long may have missed changes. Slots last about 200 ms; skipped slots make the pause longer. */
 export const maxSilenceMs = 1_000;

@@ -1,5 +1,5 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
-import { majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { majorityOf } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 import type { ReportedState } from './account-view.ts';
 import type { LinkTrust } from './link-trust.ts';
 import type { Link } from './link.ts';

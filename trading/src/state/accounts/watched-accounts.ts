@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { maxFollowedBytes } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { AccountsRead, ChainAccount } from '@sluice/gateway/reads/chain/account-reader.ts';
 import { isSameAccount } from '@sluice/gateway/reads/chain/voted-accounts.ts';

@@ -1,5 +1,5 @@
-import { isAddress } from '@sluice/shared/solana/base58.ts';
-import { contextAndValue, isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import { contextAndValue, isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 
 /** Number of blocks for which a blockhash is valid. */
 export const blockhashLifetime = 150;

@@ -1,7 +1,7 @@
-import type { Logger } from '@sluice/shared/log/log.ts';
-import { startDeadline } from '@sluice/shared/abort/deadline.ts';
-import { Ballot } from '@sluice/shared/solana/quorum/ballot.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { startDeadline } from '@sluice/shared/runtime/abort/deadline.ts';
+import { Ballot } from '@sluice/shared/solana/rpc/quorum/ballot.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { agree, blockhashLifetime, readBlockhash, type ReportedBlockhash } from './blockhash-belief.ts';
 import type { ChainView } from './chain-view.ts';
 import { RecentBlockhashes } from './recent-blockhashes.ts';

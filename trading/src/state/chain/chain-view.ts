@@ -1,6 +1,6 @@
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
 import { ChainSlot } from '@sluice/shared/solana/pubsub/chain-slot.ts';
-import { majorityOf, reachedBy } from '@sluice/shared/solana/quorum/votes.ts';
+import { majorityOf, reachedBy } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 
 /** Slots for which the time is remembered when the chain passed them. */
 const maxRememberedSlots = 64;

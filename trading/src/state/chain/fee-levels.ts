@@ -1,7 +1,7 @@
-import { isRecord, isSlot } from '@sluice/shared/solana/json-forms.ts';
-import { Ballot } from '@sluice/shared/solana/quorum/ballot.ts';
-import { lowerMedian, majorityOf } from '@sluice/shared/solana/quorum/votes.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { Ballot } from '@sluice/shared/solana/rpc/quorum/ballot.ts';
+import { lowerMedian, majorityOf } from '@sluice/shared/solana/rpc/quorum/votes.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 
 /** Most groups of accounts whose fees are known. Beyond that the least recently requested one is dropped. */
 const maxFeeGroups = 512;

@@ -1,7 +1,7 @@
-import { BorshReader } from '@sluice/shared/solana/bytes.ts';
-import { contextAndValue } from '@sluice/shared/solana/json-forms.ts';
-import { Ballot } from '@sluice/shared/solana/quorum/ballot.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { BorshReader } from '@sluice/shared/solana/encoding/bytes.ts';
+import { contextAndValue } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { Ballot } from '@sluice/shared/solana/rpc/quorum/ballot.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
 import { readChainAccount } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
 import type { ChainView } from './chain-view.ts';

@@ -1,5 +1,5 @@
-import { isSlot } from '@sluice/shared/solana/json-forms.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc.ts';
+import { isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { ChainView } from './chain-view.ts';
 
 /** About two slots. This detects a late PubSub connection, even if there is no other endpoint. */

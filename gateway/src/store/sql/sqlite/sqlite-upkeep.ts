@@ -1,4 +1,4 @@
-import type { Clock } from '@sluice/shared/clock/clock.ts';
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { StoreUnavailableError } from '../../store-unavailable.ts';
 import { nextId, readSalts, type Stamp } from './wal-pair.ts';
 

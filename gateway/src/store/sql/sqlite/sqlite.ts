@@ -1,5 +1,5 @@
 import type Libsql from 'libsql';
-import { systemClock, type Clock } from '@sluice/shared/clock/clock.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { SqliteDatabase, type SqliteConnection } from '../../libsql.ts';
 import { makeFile } from '../../files/make-file.ts';
 import { StoreUnavailableError } from '../../store-unavailable.ts';

@@ -1,4 +1,4 @@
-import { planNames } from '@sluice/shared/wire/plans.ts';
+import { planNames } from '@sluice/shared/wire/values/plans.ts';
 import { accountKinds, maxAccounts, maxNonceAheadUs, type AccountTable, type StoredAccount } from '../../interfaces/account-table.ts';
 import { countOf, integer, integerOrNull, text, textOrNull, type Database, type SqlRow } from '../database.ts';
 import { nextKeyVersion } from './keys.ts';

@@ -1,4 +1,4 @@
-import { planNames, scopes } from '@sluice/shared/wire/plans.ts';
+import { planNames, scopes } from '@sluice/shared/wire/values/plans.ts';
 import {
   removedRetentionMs,
   keyLimitNames,

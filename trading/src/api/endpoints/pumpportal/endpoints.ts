@@ -1,5 +1,5 @@
-import { errorTexts } from '@sluice/shared/errors/codes.ts';
-import { encodeBase58 } from '@sluice/shared/solana/base58.ts';
+import { errorTexts } from '@sluice/shared/runtime/errors/codes.ts';
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import {
   pumpPortalLocalEndpoint,
   pumpPortalTradeEndpoint,
@@ -7,9 +7,9 @@ import {
   type PumpPortalBody,
 } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { expiryHeader } from '@sluice/shared/wire/rest/endpoint.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
-import { jitoTipAccounts } from '@sluice/shared/solana/tip-accounts.ts';
+import { jitoTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { wrongFields, type QuoteRefusal } from '../../../quote/best-quote.ts';
 import { refusalOf } from '../../../place/admission/admission.ts';
 import type { PlaceOrder } from '../../../place/place-order.ts';

@@ -1,6 +1,6 @@
-import { isAddress } from '@sluice/shared/solana/base58.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import type { Venue } from '@sluice/venues/venue.ts';
+import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { pumpPortalVenue } from '@sluice/shared/wire/venues.ts';
 import { slippageLimits } from '@sluice/shared/wire/rest/quote.ts';
 import { pumpPortalFlags, pumpPortalLimits, type PumpPortalBody } from '@sluice/shared/wire/rest/pumpportal.ts';

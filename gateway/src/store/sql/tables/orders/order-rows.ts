@@ -1,4 +1,4 @@
-import { venueNames } from '@sluice/shared/wire/events.ts';
+import { venueNames } from '@sluice/shared/wire/events/events.ts';
 import { endStates, orderKinds, storedStates, type OrderFill, type OrderTerms, type StoredOrder } from '../../../order-model/order.ts';
 import type { SpendReservation, StoredOrderEvent } from '../../../interfaces/order-table.ts';
 import { blob, integer, integerOrNull, text, textOrNull, type SqlRow, type SqlValue } from '../../database.ts';

@@ -1,0 +1,164 @@
+import { solPricePool } from '@sluice/venues/registry.ts';
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
+import type { Continuity } from './continuity.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { SolUsdFeed } from '../pipeline/sol-usd.ts';
+import type { AccountState, Sighting, WholeSighting } from '../sources/sighting.ts';
+import type { ConfirmedBlock } from '../sources/blocks/confirmed-block.ts';
+import type { SourceSink } from '../sources/source.ts';
+
+/** Transactions whose first report is remembered: a minute of the busiest programs. */
+const maxReports = 20_000;
+
+export interface SightingCounts {
+  /** Successful transactions seen for the first time. */
+  new: number;
+  /** Seen before by another endpoint, subscription or source. */
+  repeated: number;
+  /** Seen before, but not completely or without any event: decoded once more. */
+  decodedAgain: number;
+  /** Seen before in another slot: it landed on two forks, or an endpoint is wrong. */
+  otherSlot: number;
+  /** Seen before in the same slot, with other contents: two banks executed it, or a source is wrong. */
+  otherContents: number;
+  /** Of a slot that is known to have died, or of a bank of the slot that was replaced. */
+  deadSlot: number;
+}
+
+/** What a source reported, compared with the others. */
+export interface SourceLead {
+  /** Transactions that it reported first. */
+  first: number;
+  /** Of these, transactions that another source reported later, and the time between the two in all. */
+  confirmed: number;
+  leadMs: number;
+  /** Transactions that it reported first, and with other contents than the confirmed block has. */
+  contradicted: number;
+}
+
+/** The first report of a transaction for its slot. */
+interface FirstReport {
+  readonly slot: number;
+  readonly source: string;
+  readonly atMs: number;
+  /** Null if the source cannot compare. */
+  digest: number | null;
+  /** Whether another source reported it too. */
+  isConfirmed: boolean;
+}
+
+export interface RouterParts {
+  readonly pipeline: Pick<Pipeline, 'confirmed' | 'dedupe' | 'isOpen' | 'contradicts' | 'takeNew' | 'takeAgain' | 'takeAccount'>;
+  readonly continuity: Pick<Continuity, 'slot' | 'block' | 'confirmed' | 'contested' | 'isDead' | 'seenElsewhere' | 'resumed'>;
+  readonly solUsd: Pick<SolUsdFeed, 'take'>;
+}
+
+/** Passes on what sources report: new sightings to the pipeline, slots to continuity, accounts to the pipeline or the SOL price. */
+export class SightingRouter implements SourceSink {
+  readonly counts: SightingCounts = { new: 0, repeated: 0, decodedAgain: 0, otherSlot: 0, otherContents: 0, deadSlot: 0 };
+  readonly #reports = new Recent<FirstReport>(maxReports);
+  readonly #leads = new Map<string, SourceLead>();
+  readonly #parts: RouterParts;
+
+  constructor(parts: RouterParts) {
+    this.#parts = parts;
+  }
+
+  /** By name of the source. */
+  lead(source: string): SourceLead {
+    const known = this.#leads.get(source);
+    if (known !== undefined) return known;
+    const lead = { first: 0, confirmed: 0, leadMs: 0, contradicted: 0 };
+    this.#leads.set(source, lead);
+    return lead;
+  }
+
+  isRepeat(source: string, signature: string, slot: number, digest: number | null): boolean {
+    const { dedupe } = this.#parts.pipeline;
+    this.#compare(source, signature, slot, digest);
+    if (dedupe.slotOf(signature) !== slot || this.#parts.pipeline.isOpen(signature)) return false;
+    this.counts.repeated++;
+    return true;
+  }
+
+  /** Two banks of one slot may execute a transaction in another order. */
+  #compare(source: string, signature: string, slot: number, digest: number | null): void {
+    const known = this.#reports.peek(signature);
+    if (known?.slot !== slot) this.#reports.set(signature, { slot, source, atMs: performance.now(), digest, isConfirmed: false });
+    else if (known.source !== source) this.#confirm(known);
+    else if (known.digest === null) known.digest = digest;
+    else if (digest !== null && known.digest !== digest) this.#contest(signature, slot, null);
+  }
+
+  #confirm(report: FirstReport): void {
+    if (report.isConfirmed) return;
+    report.isConfirmed = true;
+    const lead = this.lead(report.source);
+    lead.confirmed++;
+    lead.leadMs += performance.now() - report.atMs;
+  }
+
+  #contest(signature: string, slot: number, found: WholeSighting | null): void {
+    this.counts.otherContents++;
+    this.#parts.continuity.contested(signature, slot, found);
+  }
+
+  sighting(sighting: Sighting): void {
+    const { pipeline, continuity } = this.#parts;
+    const { signature, slot } = sighting;
+    if (continuity.isDead(slot, signature)) {
+      this.counts.deadSlot++;
+      return;
+    }
+    this.#compare(sighting.source, signature, slot, null);
+    const firstSlot = pipeline.dedupe.see(signature, slot);
+    if (firstSlot === null) {
+      this.counts.new++;
+      this.lead(sighting.source).first++;
+      pipeline.takeNew(sighting);
+    } else if (firstSlot !== slot) {
+      this.counts.otherSlot++;
+      continuity.seenElsewhere(sighting);
+    } else if (pipeline.isOpen(signature)) {
+      this.counts.decodedAgain++;
+      pipeline.takeAgain(sighting);
+    } else {
+      this.counts.repeated++;
+      if (sighting.kind === 'whole' && pipeline.contradicts(sighting)) this.#contradict(sighting);
+    }
+  }
+
+  failed(signature: string, slot: number): void {
+    if (this.#parts.pipeline.dedupe.slotOf(signature) === slot) this.#contest(signature, slot, null);
+  }
+
+  /** The transaction was published with other contents. What is confirmed wins. */
+  #contradict(sighting: WholeSighting): void {
+    const { signature, slot, commitment } = sighting;
+    const isConfirmed = commitment !== 'processed';
+    if (isConfirmed) this.lead(this.#reports.peek(signature)?.source ?? sighting.source).contradicted++;
+    this.#contest(signature, slot, isConfirmed ? sighting : null);
+  }
+
+  account(state: AccountState): void {
+    if (state.address === solPricePool.address) this.#parts.solUsd.take(state);
+    else this.#parts.pipeline.takeAccount(state);
+  }
+
+  slot(slot: number, parent: number | null): void {
+    this.#parts.continuity.slot(slot, parent);
+  }
+
+  confirmedSlot(endpoint: number, slot: number): void {
+    this.#parts.continuity.confirmed(endpoint, slot);
+    this.#parts.pipeline.confirmed(slot);
+  }
+
+  block(slot: number, block: ConfirmedBlock): void {
+    this.#parts.continuity.block(slot, block);
+  }
+
+  resumed(): void {
+    this.#parts.continuity.resumed();
+  }
+}

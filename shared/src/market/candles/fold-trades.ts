@@ -1,0 +1,171 @@
+import { isLate } from '../../solana/slots.ts';
+import { isCurveVenue } from '../../wire/venues.ts';
+import {
+  firstMain,
+  placeOf,
+  placeOfRead,
+  priceCounts,
+  takePlace,
+  unprovenSince,
+  type MintHead,
+  type Mutable,
+  type Place,
+} from '../pools/main-pool.ts';
+import type { MarketTrade } from '../market-trade.ts';
+import { baseIntervals, type BaseInterval } from '../market.ts';
+import { addPrice, emptyTally, removePrices, type Tally } from './tally.ts';
+
+/** The state of one mint while its trades and migrations are added: its head, and the changes of its buckets. */
+export interface Fold {
+  head: Mutable<MintHead> | null;
+  /** Buckets of each requested interval, by their start. */
+  readonly tallies: readonly (readonly [interval: BaseInterval, byStart: Map<number, Tally>])[];
+  /** Prices to remove from the buckets before the changes are added; null if there are none. */
+  voided: VoidedPrices | null;
+}
+
+/** The buckets that contain one of these seconds have prices of a pool that lost its place. */
+export interface VoidedPrices {
+  readonly fromS: number;
+  readonly toS: number;
+}
+
+export function isVoided({ fromS, toS }: VoidedPrices, interval: BaseInterval, startS: number): boolean {
+  return startS + baseIntervals[interval] > fromS && startS <= toS;
+}
+
+export const allIntervals = Object.keys(baseIntervals) as readonly BaseInterval[];
+
+/** Starts from a copy of this head; the original is not changed. */
+export function beginFold(head: MintHead | null, intervals: readonly BaseInterval[]): Fold {
+  return { head: head === null ? null : { ...head }, tallies: intervals.map((interval) => [interval, new Map()]), voided: null };
+}
+
+/**
+ * Adds the next event of a mint, in the order of the chain, or a late event, which happened before the event that the head shows. A trade
+ * adds to its second, its minute and its hour: its amounts, in any pool, and the prices before and after it, if it was in the main pool and counts.
+ * So a candle begins where the one before it ended. Any other trade adds the main pool's price at that time; if it is late and that price is no longer known, it adds none.
+ */
+export function foldNext(fold: Fold, event: MarketTrade): void {
+  const isOld = fold.head !== null && comesBefore(event, fold.head.slot);
+  if (event.kind === 'migration') foldMigration(fold, event, isOld);
+  else if (event.kind === 'pool') foldRead(fold, event);
+  else foldTrade(fold, event, isOld);
+}
+
+function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
+  const last = fold.head?.poolAddress === event.poolAddress ? fold.head.priceQuote : null;
+  const lastUsd = fold.head?.priceUsd ?? null;
+  const isMain = isOld ? wasMainPool(fold.head!, event) : enter(fold, event, placeOf(fold.head, event));
+  const head = (fold.head ??= headOf(event));
+  /** The current price of the main pool was also its price after this event. */
+  const isLast = !isOld || event.slot >= head.priceSlot;
+  if (isOld && isMain && isLast && event.poolAddress === head.poolAddress) enter(fold, event, 'main');
+  if (isMain && event.completesCurve) head.curveOver = true;
+  if (isMain && event.atS > head.mainTradedS) head.mainTradedS = event.atS;
+  note(head, event, isOld);
+  const hasOwn = isMain && priceCounts(event);
+  const price = hasOwn ? event.priceQuote : isLast ? head.priceQuote : null;
+  const priceUsd = hasOwn ? event.priceUsd : head.priceUsd;
+  const quote = event.quoteMint === head.quoteMint ? event.quote : event.base * (head.priceQuote ?? 0);
+  const usd = valueOf(event, event.priceUsd);
+  const opening = hasOwn ? (event.priceBefore ?? (isLast ? last : null)) : null;
+  const openingUsd = opening === last && isLast && lastUsd !== null ? lastUsd : priceInUsd(event, opening);
+  for (const [interval, byStart] of fold.tallies) {
+    const startS = event.atS - (event.atS % baseIntervals[interval]);
+    let tally = byStart.get(startS);
+    if (tally === undefined) byStart.set(startS, (tally = emptyTally()));
+    if (opening !== null) addPrice(tally, opening, event.priceUsd === null ? null : openingUsd, event.slot);
+    if (price !== null) addPrice(tally, price, priceUsd, event.slot);
+    tally.volumeBase += event.base;
+    tally.volumeQuote += quote;
+    tally.volumeSol += event.sizeSol ?? 0;
+    tally.volumeUsd += usd;
+    if (event.isBuy) tally.buys++;
+    else tally.sells++;
+  }
+}
+
+function foldMigration(fold: Fold, event: MarketTrade, isOld: boolean): void {
+  const head = (fold.head ??= headOf(event));
+  // A late event adds nothing here if its pool became the main one without it.
+  if (!isOld || isCurveVenue(head.pool)) enter(fold, event, event.poolAddress === head.poolAddress ? 'main' : 'successor');
+  head.curveOver = true;
+  if (event.atS > head.mainTradedS) head.mainTradedS = event.atS;
+  note(head, event, isOld);
+}
+
+/** What a read of the chain shows as the main pool now, even if the trade for which it was read is older. */
+function foldRead(fold: Fold, event: MarketTrade): void {
+  const { head } = fold;
+  if (head === null) {
+    fold.head = { ...headOf(event), curveOver: event.completesCurve };
+    return;
+  }
+  const read = { ...event, slot: Math.max(event.slot, head.slot), atS: Math.max(event.atS, head.tradedS) };
+  const place = placeOfRead(head, read);
+  if (place === 'other') return;
+  enter(fold, read, place);
+  head.curveOver = event.completesCurve;
+}
+
+/** Records an event at its place, and returns whether its pool is now the main one. */
+function enter(fold: Fold, event: MarketTrade, place: Place): boolean {
+  const { head } = fold;
+  const isMain = place === 'main' || place === 'successor';
+  if (head === null) return isMain;
+  if (place === 'successor') {
+    const sinceS = unprovenSince(head, event.atS);
+    if (sinceS !== null) removeSince(fold, sinceS, Math.max(event.atS, head.tradedS));
+    head.poolSlot = event.slot;
+  }
+  if (isMain && (priceCounts(event) || event.quoteMint !== head.quoteMint)) head.priceSlot = event.slot;
+  takePlace(head, event, place, event.kind !== 'trade');
+  return isMain;
+}
+
+/** Removes the prices of these seconds, from this section and from what is stored. */
+function removeSince(fold: Fold, fromS: number, toS: number): void {
+  const { voided } = fold;
+  const all = (fold.voided = voided === null ? { fromS, toS } : { fromS: Math.min(fromS, voided.fromS), toS: Math.max(toS, voided.toS) });
+  for (const [interval, byStart] of fold.tallies) {
+    for (const [startS, tally] of byStart) if (isVoided(all, interval, startS)) removePrices(tally);
+  }
+}
+
+/** Ignores a slot that is impossibly far ahead, because later events would then be treated as late. */
+function comesBefore({ slot, late }: MarketTrade, newest: number): boolean {
+  return late ? slot < newest : isLate(slot, newest);
+}
+
+/** Whether the pool of a late event was the main pool at that time. A curve was, as long as there were trades in it. */
+function wasMainPool(head: MintHead, { pool, poolAddress, slot }: MarketTrade): boolean {
+  return isCurveVenue(pool) || (poolAddress === head.poolAddress && slot >= head.poolSlot);
+}
+
+function headOf(event: MarketTrade): Mutable<MintHead> {
+  const { kind, atS, slot, receivedUs, simulated } = event;
+  const times = { poolSlot: 0, priceSlot: slot, tickSlot: 0, firstS: atS, tradedS: atS, slot, receivedUs, simulated };
+  return { ...firstMain(event, kind !== 'trade'), ...times };
+}
+
+function note(head: Mutable<MintHead>, { kind, slot, atS, receivedUs, simulated }: MarketTrade, isOld: boolean): void {
+  if (kind === 'trade' && atS > head.tradedS) head.tradedS = atS;
+  if (isOld) {
+    if (atS < head.firstS) head.firstS = atS;
+    return;
+  }
+  head.slot = slot;
+  head.receivedUs = receivedUs;
+  head.simulated = simulated;
+}
+
+/** The USD price that belongs to another price in quote coins, at the rate of this trade; null if one of them is unknown. */
+function priceInUsd({ priceQuote, priceUsd }: MarketTrade, price: number | null): number | null {
+  return price === null || priceQuote === null || priceQuote === 0 || priceUsd === null ? null : price * (priceUsd / priceQuote);
+}
+
+/** Quote coins of a trade, at a price of the token that belongs to its `priceQuote`; 0 if either price is unknown. */
+function valueOf({ quote, priceQuote }: MarketTrade, otherPrice: number | null): number {
+  return priceQuote === null || priceQuote === 0 || otherPrice === null ? 0 : quote * (otherPrice / priceQuote);
+}

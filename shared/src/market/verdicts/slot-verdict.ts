@@ -1,0 +1,61 @@
+import type { BusEntry, LogEntry } from '../../bus/bus.ts';
+
+/**
+ * The entry that ingest writes into the log, after the events of a slot, once it is known whether the slot lives. Readers that wait for
+ * confirmed events need it. It is not an event, and is not sent to clients.
+ */
+export interface SlotVerdict {
+  /** Confirmed slots. */
+  readonly alive: readonly number[];
+  readonly dead: readonly number[];
+  /** Events of confirmed slots whose transaction the confirmed block lacks. They were retracted before the verdict. */
+  readonly retracted?: readonly RetractedOfSlot[];
+  /**
+   * Slots that cannot be decided. Their events are not retracted, and are never treated as confirmed; `lost` reports them.
+   */
+  readonly unknown?: readonly number[];
+  /**
+   * Every slot up to this one is decided: if no verdict names it, it is treated as confirmed. A reader that missed a verdict therefore waits
+   * only until the next one.
+   */
+  readonly decidedTo?: number;
+  /**
+   * What happened on the chain and is not in the stream: no endpoint shows it, or ingest had no room for it while the log did not accept
+   * it.
+   */
+  readonly lost?: SlotLoss;
+}
+
+export interface RetractedOfSlot {
+  readonly slot: number;
+  readonly ids: readonly string[];
+}
+
+/** Slots `from`..`to`, of which events are missing in the stream. */
+export interface SlotLoss {
+  readonly from: number;
+  readonly to: number;
+  /** Transactions that are known to be missing; at most `maxLostSignatures`. */
+  readonly signatures: readonly string[];
+}
+
+const maxLostSignatures = 16;
+
+export function joinLosses(one: SlotLoss, other: SlotLoss): SlotLoss {
+  const signatures = [...new Set([...one.signatures, ...other.signatures])].slice(0, maxLostSignatures);
+  return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to), signatures };
+}
+
+/** No channel has such a topic. */
+const verdictTopic = '~slots';
+
+export function verdictEntry({ alive, dead, retracted, unknown, decidedTo, lost }: SlotVerdict): BusEntry {
+  const bytes = Buffer.from(JSON.stringify({ type: 'slots', alive, dead, retracted, unknown, decidedTo, lost }));
+  return { topics: [verdictTopic], json: bytes, msgpack: bytes };
+}
+
+/** Null if the entry is not a verdict. */
+export function readVerdict({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): SlotVerdict | null {
+  if (topics[0]?.topic !== verdictTopic) return null;
+  return JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as SlotVerdict;
+}

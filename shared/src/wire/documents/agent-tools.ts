@@ -1,0 +1,63 @@
+import { Type, type Static, type TObject } from 'typebox';
+import { candleIntervalNames } from '../values/intervals.ts';
+import { maxIdempotencyKeyChars } from '../rest/endpoint.ts';
+import { paperBalanceEndpoint } from '../rest/portfolio.ts';
+import { QuoteBody } from '../rest/quote.ts';
+import { candleLimits, tradeLimits } from '../rest/token-history.ts';
+import { BuyBody, orderPageLimits, SellBody } from '../rest/trade.ts';
+import { Address, Closed, EventId, OrderId, RequestedMint, UnixSeconds } from '../values/values.ts';
+import { validator } from '../validate.ts';
+
+/** Rows that a tool returns by default: fewer than the HTTP interface, because a model reads them all. */
+export const fewRows = 20;
+
+const mint = RequestedMint();
+const before = (id: typeof OrderId) => Type.Optional(id('`next` of the page before.'));
+const limit = (max: number) => Type.Optional(Type.Integer({ minimum: 1, maximum: max, default: fewRows, description: 'Most rows.' }));
+const second = (what: string) => Type.Optional(UnixSeconds(`${what} Unix seconds.`));
+const ordering = {
+  dryRun: Type.Optional(
+    Type.Boolean({
+      default: true,
+      description: 'True, the default: quotes, builds and simulates, but signs and sends nothing. False: trades.',
+    }),
+  ),
+  idempotencyKey: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: maxIdempotencyKeyChars,
+      description: 'Repeat a call with the same key if its outcome is unknown: it places only one order.',
+    }),
+  ),
+};
+
+/** Arguments of the tools that `sluice mcp` serves to agents. */
+export const toolInputs = {
+  token_info: Closed({ mint }),
+  token_candles: Closed({
+    mint,
+    interval: Type.Optional(Type.Enum([...candleIntervalNames], { default: '1m', description: 'Length of a candle.' })),
+    from: second('Start of the first candle.'),
+    to: second('End of the last candle.'),
+    limit: limit(candleLimits.max),
+  }),
+  token_trades: Closed({ mint, before: before(EventId), limit: limit(tradeLimits.max) }),
+  portfolio: Closed({ publicKey: Address('Address of the wallet.') }),
+  quote: Closed(QuoteBody.properties),
+  order: Closed({ id: OrderId('Id of the order, `ord_…`.') }),
+  orders: Closed({ before: before(OrderId), limit: limit(orderPageLimits.max) }),
+  buy: Closed({ ...BuyBody.properties, ...ordering }),
+  sell: Closed({ ...SellBody.properties, ...ordering }),
+  paper_balance: paperBalanceEndpoint.body,
+} as const satisfies Readonly<Record<string, TObject>>;
+
+export type ToolName = keyof typeof toolInputs;
+export type ToolArgs<N extends ToolName> = Static<(typeof toolInputs)[N]>;
+
+const checks = new Map(Object.entries(toolInputs).map(([name, input]) => [name, validator(input as TObject)]));
+
+/** What is wrong with the arguments of a tool, by field; null if nothing is. */
+export function toolFaults(name: ToolName, args: unknown): Readonly<Record<string, string>> | null {
+  const outcome = checks.get(name)!(args);
+  return outcome.ok ? null : outcome.fields;
+}

@@ -1,0 +1,285 @@
+import { Type, type Static, type TObject, type TProperties } from 'typebox';
+import { commitments, Fees, Traits, Venue } from '../values/event-parts.ts';
+import { quoteCoins } from '../values/money.ts';
+import { candleIntervalNames } from '../values/intervals.ts';
+import { OrderEvent } from '../orders/order-event.ts';
+import {
+  Address,
+  BlockTime,
+  Bps,
+  Closed,
+  Count,
+  Decimals,
+  EventId,
+  FreeText,
+  Nullable,
+  PublishedLink,
+  Raw,
+  Signature,
+  Slot,
+  Ui,
+  UnixSeconds,
+  UnixUs,
+} from '../values/values.ts';
+
+export { commitments, type Commitment } from '../values/event-parts.ts';
+export { venueNames, type VenueName } from '../venues.ts';
+
+/** Fields of every event. */
+const common = {
+  id: EventId(
+    '`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end.',
+  ),
+  mint: Address('Mint of the token.'),
+  quoteMint: Address('Mint of the quote coin; wrapped SOL for SOL.'),
+  pool: Venue,
+  poolAddress: Address('The bonding curve or pool.'),
+  signature: Nullable(Signature(), 'Signature of the transaction; null for a price read from an account change, and for a candle.'),
+  slot: Slot('Slot.'),
+  blockTime: BlockTime(),
+  commitment: Type.Enum([...commitments], { description: 'Commitment at which the event was seen.' }),
+  ts: Closed({
+    received: UnixUs('When the notification reached ingest, Unix microseconds.'),
+    published: UnixUs('When ingest published the event, Unix microseconds.'),
+  }),
+  late: Type.Optional(
+    Type.Literal(true, {
+      description:
+        'Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading.',
+    }),
+  ),
+  simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
+} as const;
+
+export const Reserves = Type.Object(
+  {
+    virtualBase: Raw('Base reserve that determines the price.'),
+    virtualQuote: Raw('Quote reserve that determines the price, with its virtual part.'),
+    realBase: Raw('Base tokens that can be bought.'),
+    realQuote: Raw('Quote coins held.'),
+  },
+  { additionalProperties: false, description: 'Reserves after the event.' },
+);
+
+const ReservesOrNull = Nullable(Reserves, 'Null if reserves do not determine the price of the venue (concentrated liquidity).');
+
+const depth = Type.Optional(
+  Raw(
+    'Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`.',
+  ),
+);
+
+const priceQuote = Ui('Quote coins for one token in this pool, after the event.');
+const cap = (coin: string) =>
+  Nullable(
+    Ui(`Market cap in ${coin}: the price of the token's main pool times the supply.`),
+    'Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL.',
+  );
+const valuation = {
+  priceQuote: Nullable(priceQuote, 'Null if neither the reserves nor the amounts give a price. There is no price event then.'),
+  priceSol: Nullable(Ui('SOL for one token in this pool.')),
+  priceUsd: Nullable(Ui('USD for one token in this pool.')),
+  marketCapSol: cap('SOL'),
+  marketCapUsd: cap('USD'),
+} as const;
+
+function event<P extends TProperties>(type: string, description: string, properties: P): TObject<P> {
+  return Type.Object(properties, { additionalProperties: false, title: type, description });
+}
+
+export const TradeEvent = event('trade', 'A swap that happened on chain.', {
+  type: Type.Literal('trade'),
+  ...common,
+  side: Type.Enum(['buy', 'sell'], { description: "The taker's side." }),
+  trader: Address('Wallet that traded.'),
+  feePayer: Nullable(Address('Fee payer of the transaction.'), 'Null if the source does not show it (logs).'),
+  baseAmount: Raw('Tokens through the pool, without fees.'),
+  baseDecimals: Decimals(),
+  quoteAmount: Raw('Quote coins through the pool, without fees.'),
+  quoteDecimals: Decimals(),
+  tokenAmount: Ui('baseAmount in whole tokens.'),
+  solAmount: Nullable(Ui('quoteAmount in SOL.'), 'Null if the quote coin is not SOL.'),
+  quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
+  ...valuation,
+  priceQuoteBefore: Nullable(
+    Ui('Quote coins for one token in this pool before the trade, without fees.'),
+    'Null if the event on the chain does not show it.',
+  ),
+  fees: Fees,
+  feeTotal: Raw('What the trader paid in addition to the amount through the pool: all fees in the quote coin, at the rate of the trade.'),
+  reserves: ReservesOrNull,
+  depth,
+  traderBalance: Type.Optional(
+    Raw(
+      'What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not.',
+    ),
+  ),
+  curveCompleted: Type.Optional(Type.Literal(true, { description: 'This trade completed the bonding curve.' })),
+});
+
+export const PriceEvent = event('price', 'A price tick, from a trade or from a change of the pool account.', {
+  type: Type.Literal('price'),
+  ...common,
+  source: Type.Enum(['trade', 'account'], { description: 'What changed the price.' }),
+  ...valuation,
+  priceQuote,
+  solUsd: Nullable(
+    Closed({
+      price: Ui('USD for one SOL.'),
+      slot: Slot(),
+      ageMs: Count('Age of that price when the event was made, milliseconds.'),
+    }),
+    'The SOL/USD price that the USD values use; null if it is unknown.',
+  ),
+  reserves: ReservesOrNull,
+  depth,
+});
+
+const InitialBuy = Closed({
+  trader: Address('Buyer.'),
+  baseAmount: Raw('Tokens bought.'),
+  quoteAmount: Raw('Quote coins through the curve.'),
+  tokenAmount: Ui('Tokens bought.'),
+  solAmount: Nullable(Ui('SOL.')),
+});
+
+/** What a creation says about its token. */
+const creation = {
+  name: FreeText('As on chain.'),
+  symbol: FreeText('As on chain.'),
+  uri: FreeText('Address of its metadata.'),
+  creator: Address('Creator, who receives the creator fee.'),
+} as const;
+const initialBuy = Nullable(InitialBuy, 'What the creating wallet bought in the same transaction.');
+const traits = {
+  traits: Traits,
+  creatorFeeBps: Bps('Creator fee that was set for this token; 0 if the venue decides.'),
+} as const;
+
+export const NewTokenEvent = event('newToken', 'A token was created.', {
+  type: Type.Literal('newToken'),
+  ...common,
+  quoteSymbol: Nullable(
+    Type.Enum([...quoteCoins.values()].map(({ symbol }) => symbol)),
+    'Symbol of the quote coin, which the filter `quoteMint` takes as well; null if the coin is another one.',
+  ),
+  ...creation,
+  trader: Address('Wallet that sent the creation.'),
+  tokenProgram: Address('SPL Token or Token-2022.'),
+  bondingCurve: Address('Bonding curve account.'),
+  supply: Raw('Total supply.'),
+  decimals: Decimals(),
+  initialBuy,
+  ...valuation,
+  reserves: Reserves,
+  ...traits,
+});
+
+const Link = (what: string) => Nullable(PublishedLink(), `${what} (http, https or ipfs); null if the document has no valid one.`);
+
+/** The published part of the document at a token's `uri`. Anyone can write it, so strings are bounded and without control characters. */
+export const metadataFields = {
+  description: Nullable(
+    Type.String({ maxLength: 1000 }),
+    'Text of the creator, without control characters; null if the document has none.',
+  ),
+  image: Link('Address of its image'),
+  twitter: Link('Its page on X'),
+  telegram: Link('Its page on Telegram'),
+  website: Link('Its website'),
+} as const;
+
+export const TokenMetadataEvent = event(
+  'tokenMetadata',
+  'The document at the `uri` of a new token was read. The event repeats the fields of the creation that filters use, so a filter passes the metadata of exactly the tokens whose `newToken` it passes.',
+  {
+    type: Type.Literal('tokenMetadata'),
+    ...common,
+    ...creation,
+    initialBuy,
+    ...traits,
+    ...metadataFields,
+  },
+);
+
+export const MigrationEvent = event('migration', 'A completed curve moved to a pool; `pool` and `poolAddress` are the destination.', {
+  type: Type.Literal('migration'),
+  ...common,
+  from: Closed({ pool: Venue, poolAddress: Address('The curve.') }),
+  baseAmount: Raw('Tokens moved to the pool.'),
+  baseDecimals: Decimals(),
+  quoteAmount: Raw('Quote coins moved to the pool.'),
+  quoteDecimals: Decimals(),
+  solAmount: Nullable(Ui('quoteAmount in SOL.')),
+  migrationFee: Raw(
+    'Quote coins that the fee of the migration takes. 0 if the quote coin is not SOL: the migrator then pays the fee in lamports.',
+  ),
+  ...valuation,
+});
+
+/** Prices and sums of one interval. Events and answers use the same fields. */
+export const candleFields = {
+  start: UnixSeconds('Begin of the interval, Unix seconds of block time; a multiple of the interval.'),
+  open: Ui('Quote coins for one token in the main pool before the first trade, without fees.'),
+  high: Ui('Highest, `open` included.'),
+  low: Ui('Lowest, `open` included.'),
+  close: Ui('After the last trade, without fees.'),
+  openUsd: Nullable(Ui('USD for one token.'), 'Null if no trade had a price in USD. This also holds for the next three fields.'),
+  highUsd: Nullable(Ui('Highest.')),
+  lowUsd: Nullable(Ui('Lowest.')),
+  closeUsd: Nullable(Ui('After the last trade.')),
+  volumeBase: Ui('Tokens traded, in all pools.'),
+  volumeQuote: Ui('Volume in quote coins of the main pool.'),
+  volumeSol: Ui('Volume in SOL, as far as the value is known.'),
+  volumeUsd: Ui('Volume in USD, as far as the value is known.'),
+  buys: Count('Buys, in all pools.'),
+  sells: Count('Sells, in all pools.'),
+  trades: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Both.' }),
+} as const;
+
+export const CandleEvent = event(
+  'candle',
+  'Trades of one mint in one interval. A newer event with the same `start` replaces the older one. The common fields describe the main pool and the last known trade of the mint.',
+  {
+    type: Type.Literal('candle'),
+    ...common,
+    interval: Type.Enum([...candleIntervalNames], { description: 'Length of the interval.' }),
+    ...candleFields,
+    closed: Type.Boolean({
+      description: 'The interval is over. If one of its trades comes late or is retracted, the candle is sent again, with `closed` true.',
+    }),
+  },
+);
+
+export const RetractEvent = Type.Object(
+  { type: Type.Literal('retract'), id: EventId('Id of the retracted event.') },
+  {
+    additionalProperties: false,
+    title: 'retract',
+    description:
+      'An earlier event is void, because its fork died. A candle is void if none of its trades is left, or none that shows a price.',
+  },
+);
+
+export const eventSchemas = {
+  trade: TradeEvent,
+  price: PriceEvent,
+  newToken: NewTokenEvent,
+  tokenMetadata: TokenMetadataEvent,
+  migration: MigrationEvent,
+  candle: CandleEvent,
+  order: OrderEvent,
+  retract: RetractEvent,
+} as const;
+
+export type TradeEvent = Static<typeof TradeEvent>;
+export type PriceEvent = Static<typeof PriceEvent>;
+export type NewTokenEvent = Static<typeof NewTokenEvent>;
+export type TokenMetadataEvent = Static<typeof TokenMetadataEvent>;
+export type MigrationEvent = Static<typeof MigrationEvent>;
+export type CandleEvent = Static<typeof CandleEvent>;
+export type RetractEvent = Static<typeof RetractEvent>;
+/** Events of the market. */
+export type MarketStreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | CandleEvent;
+export type StreamEvent = MarketStreamEvent | OrderEvent | RetractEvent;
+export type Reserves = Static<typeof Reserves>;

@@ -1,0 +1,95 @@
+import { sessionImage } from '../server.ts';
+import { Store } from '../store.ts';
+import { thumbnailOf } from './thumbnail.ts';
+import { RequestQueue } from './request-queue.ts';
+
+/** Maximum numbers of tokens. Above them, the oldest is dropped: that have an image, whose thumbnail is in memory (about 12 KB), whose image failed. */
+const maxKnown = 5_000;
+const maxThumbnails = 500;
+const maxFailed = 1_000;
+/** An image that could not be loaded is not requested again for this time. */
+const failedForMs = 60_000;
+
+/** Tokens whose metadata names an image. */
+const known = new Set<string>();
+/** `data:` URLs by mint. */
+const thumbnails = new Map<string, string>();
+/** By mint: until when its image is not requested again. */
+const failed = new Map<string, number>();
+/** How many icons of a token can be seen. */
+const visible = new Map<string, number>();
+const queue = new RequestQueue(requestImage);
+/** Counts changes of the thumbnails. */
+export const imagesVersion = new Store(0);
+
+/** The address of a token's thumbnail; null if there is none yet. */
+export function imageOf(mint: string): string | null {
+  return thumbnails.get(mint) ?? null;
+}
+
+/** The metadata of the token names an image. */
+export function learnImage(mint: string): void {
+  known.delete(mint);
+  known.add(mint);
+  limit(known, maxKnown);
+  wantIfShown(mint);
+}
+
+const mints = new WeakMap<Element, string>();
+const observer = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    const mint = mints.get(target);
+    if (mint === undefined) continue;
+    if (isIntersecting) count(mint, 1);
+    else if (seen.has(target)) count(mint, -1);
+    if (isIntersecting) seen.add(target);
+    else seen.delete(target);
+  }
+});
+/** Icons that can be seen. */
+const seen = new Set<Element>();
+
+/** Loads the image of a token, if it has one, while the element can be seen. Returns a function that ends this. */
+export function showImage(mint: string, element: Element): () => void {
+  mints.set(element, mint);
+  observer.observe(element);
+  return () => {
+    observer.unobserve(element);
+    if (seen.delete(element)) count(mint, -1);
+  };
+}
+
+function count(mint: string, change: 1 | -1): void {
+  const now = (visible.get(mint) ?? 0) + change;
+  if (now > 0) visible.set(mint, now);
+  else visible.delete(mint);
+  if (now > 0) wantIfShown(mint);
+  else queue.drop(mint);
+}
+
+function wantIfShown(mint: string): void {
+  if (!visible.has(mint) || !known.has(mint) || thumbnails.has(mint)) return;
+  if ((failed.get(mint) ?? 0) <= performance.now()) queue.add(mint);
+}
+
+async function requestImage(mint: string): Promise<void> {
+  // No image, no answer, or nothing that can be drawn: the generated icon stays.
+  const blob = await sessionImage(`/token/image/${mint}`).catch(() => null);
+  const thumbnail = blob === null ? null : await thumbnailOf(blob);
+  if (thumbnail === null) {
+    failed.delete(mint);
+    failed.set(mint, performance.now() + failedForMs);
+    return limit(failed, maxFailed);
+  }
+  thumbnails.set(mint, thumbnail);
+  limit(thumbnails, maxThumbnails);
+  imagesVersion.set(imagesVersion.value + 1);
+}
+
+/** Drops the oldest entries. */
+function limit(entries: Set<string> | Map<string, unknown>, most: number): void {
+  for (const oldest of entries.keys()) {
+    if (entries.size <= most) return;
+    entries.delete(oldest);
+  }
+}

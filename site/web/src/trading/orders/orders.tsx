@@ -1,0 +1,264 @@
+import type { ComponentChildren } from 'preact';
+import type { OrderPage } from '@sluice/client';
+import { venueLabel } from '@sluice/shared/wire/venues.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { faultText, simulated, sluice } from '../../state/server.ts';
+import { price, short, sol } from '../../format/price.ts';
+import { inQuoteCoin, quoteSymbol } from '../../format/quote-coin.ts';
+import { ago, dateTime, shortAddress } from '../../format/text.ts';
+import { nameOf, namesVersion, wantName } from '../../state/metadata/names.ts';
+import { useNow } from '../../parts/hooks.ts';
+import { DocsLink, OutLink, TokenLink, WalletLink } from '../../parts/links.tsx';
+import { Empty, Fact, Fault } from '../../parts/parts.tsx';
+import { useStore } from '../../state/store.ts';
+import { explorerTx } from '../../format/explorers.ts';
+import { ModeBadge, OrderBadge } from '../../parts/mode.tsx';
+import { aboutRent, errorText, stateText } from './words.ts';
+
+type ListedOrder = OrderPage['orders'][number];
+const pageSize = 50;
+/** Orders that the page shows at most. */
+const maxOrders = 500;
+/** After a failure, the orders are read again this much later. */
+const retryMs = 4_000;
+
+interface History {
+  readonly orders: readonly ListedOrder[] | null;
+  readonly next: string | null;
+  readonly fault: string | null;
+  readonly more: () => void;
+}
+
+/** The orders of the key or account, newest first, updated as they change. */
+function useOrders(): History {
+  const [orders, setOrders] = useState<readonly ListedOrder[] | null>(null);
+  const [next, setNext] = useState<string | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const fail = (error: unknown): void => setFault(faultText(error));
+  useEffect(() => {
+    const ended = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    let [reads, shown] = [0, 0];
+    const read = async (): Promise<void> => {
+      const number = ++reads;
+      const page = await sluice.orders({ limit: pageSize }, { signal: ended.signal });
+      // An answer may arrive after that of a later request.
+      if (number < shown) return;
+      shown = number;
+      setFault(null);
+      const fresh = new Set(page.orders.map(({ orderId }) => orderId));
+      setOrders((last) => [...page.orders, ...(last ?? []).filter(({ orderId }) => !fresh.has(orderId))].slice(0, maxOrders));
+      setNext((last) => last ?? page.next);
+    };
+    const readSafely = (): void =>
+      void read().catch((error: unknown) => {
+        if (ended.signal.aborted) return;
+        fail(error);
+        readIn(retryMs);
+      });
+    const readIn = (ms: number): void => {
+      timer ??= setTimeout(() => {
+        timer = null;
+        readSafely();
+      }, ms);
+    };
+    sluice.subscribe('orders', {
+      signal: ended.signal,
+      onEvent: () => readIn(300),
+      onGap: readSafely,
+      onError: fail,
+    });
+    readSafely();
+    return () => {
+      ended.abort();
+      if (timer !== null) clearTimeout(timer);
+    };
+  }, []);
+  const more = async (): Promise<void> => {
+    if (next === null) return;
+    const page = await sluice.orders({ limit: pageSize, before: next });
+    setOrders((last) => [...(last ?? []), ...page.orders].slice(0, maxOrders));
+    setNext((orders?.length ?? 0) + page.orders.length >= maxOrders ? null : page.next);
+  };
+  return { orders, next, fault, more: () => void more().catch(fail) };
+}
+
+export function OrdersPage() {
+  return (
+    <>
+      <div class="page-head">
+        <h1>Orders</h1>
+        <ModeBadge />
+        <DocsLink page="http-trading" about="orders" />
+      </div>
+      <section class="card" aria-label="Orders">
+        <OrderList wallet={null} />
+      </section>
+    </>
+  );
+}
+
+/** The orders of the key or account, or those of one wallet among them. */
+export function OrderList({ wallet }: { readonly wallet: string | null }) {
+  const { orders: all, next, fault, more } = useOrders();
+  const orders = wallet === null ? all : (all?.filter(({ publicKey }) => publicKey === wallet) ?? null);
+  const [open, setOpen] = useState<string | null>(null);
+  useStore(namesVersion);
+  useEffect(() => {
+    for (const { mint } of (orders ?? []).slice(0, 20)) if (mint !== null) wantName(mint);
+  }, [all]);
+  return (
+    <>
+      <Fault text={fault} />
+      {orders === null && fault === null && <Empty>Loading …</Empty>}
+      {orders !== null && orders.length === 0 && (
+        <Empty>
+          {wallet === null
+            ? 'No orders yet. Open a token from Live and place one; a simulation costs nothing.'
+            : next === null
+              ? 'No orders of this wallet yet.'
+              : `None of the newest ${all?.length ?? 0} orders is of this wallet.`}
+        </Empty>
+      )}
+      {orders !== null && orders.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>Token</th>
+              <th>Side</th>
+              <th>
+                State<span class="second-line">In, out</span>
+              </th>
+              <th class="number wide-only">In</th>
+              <th class="number wide-only">Out</th>
+              <th class="wide-only">Venue</th>
+              <th class="number wide-only">Placed</th>
+              <th>
+                <span class="hidden">Details</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {orders.map((order) => (
+              <OrderRows
+                key={order.orderId}
+                order={order}
+                isOpen={open === order.orderId}
+                onToggle={() => setOpen(open === order.orderId ? null : order.orderId)}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {next !== null && (
+        <button type="button" onClick={more}>
+          Older orders
+        </button>
+      )}
+    </>
+  );
+}
+
+/** What went in and out: of the fill if there is one, otherwise as quoted. */
+function amountsOf({ side, fill, quote, quoteMint }: ListedOrder): {
+  readonly paid: ComponentChildren;
+  readonly received: ComponentChildren;
+} {
+  const quoted = fill === null ? '≈ ' : '';
+  const coins = fill?.traderQuoteUiAmount ?? (side === 'buy' ? quote?.inUiAmount : quote?.outUiAmount);
+  const tokens = fill?.baseUiAmount ?? (side === 'buy' ? quote?.outUiAmount : quote?.inUiAmount);
+  if (coins === undefined || tokens === undefined) return { paid: '–', received: '–' };
+  const inCoins = `${quoted}${inQuoteCoin(coins, quoteMint)}`;
+  const inTokens = (
+    <>
+      {`${quoted}${short(tokens)}`}
+      <span class="wide-only"> tokens</span>
+    </>
+  );
+  return side === 'buy' ? { paid: inCoins, received: inTokens } : { paid: inTokens, received: inCoins };
+}
+
+function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; readonly isOpen: boolean; readonly onToggle: () => void }) {
+  const now = useNow();
+  const { paid, received } = amountsOf(order);
+  const { mint, side, status, error } = order;
+  return (
+    <>
+      <tr>
+        <td>{mint === null ? '–' : <TokenLink mint={mint} symbol={nameOf(mint)?.symbol} name={nameOf(mint)?.name} withMint />}</td>
+        <td>{side !== null && <span class={`side ${side}`}>{side}</span>}</td>
+        <td class="order-state" title={stateText(status, order.kind === 'paper')}>
+          <span class={`state ${status}`}>{status}</span> <OrderBadge kind={order.kind} />
+          <span class="second-line">{paid} →</span>
+          <span class="second-line">{received}</span>
+        </td>
+        <td class="number wide-only">{paid}</td>
+        <td class="number wide-only">{received}</td>
+        <td class="wide-only faint">{order.pool === null ? '–' : venueLabel(order.pool)}</td>
+        <td class="number wide-only faint" title={dateTime(order.createdAtMs)}>
+          {ago(order.createdAtMs, now)}
+        </td>
+        <td class="number">
+          <button type="button" class="small" aria-expanded={isOpen} onClick={onToggle}>
+            {isOpen ? 'Less' : 'More'}
+            <span class="hidden"> about order {order.orderId}</span>
+          </button>
+        </td>
+      </tr>
+      {error !== null && status !== 'expired' && (
+        <tr class="below">
+          <td colSpan={8} class="fault">
+            {errorText(error)}
+          </td>
+        </tr>
+      )}
+      {isOpen && (
+        <tr class="below">
+          <td colSpan={8}>
+            <Details order={order} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function Details({ order }: { readonly order: ListedOrder }) {
+  const { fill, signature, publicKey, quote } = order;
+  const coin = quoteSymbol(order.quoteMint);
+  const isSimulated = useStore(simulated) === true;
+  return (
+    <dl class="facts list">
+      <Fact name="State">{stateText(order.status, order.kind === 'paper')}</Fact>
+      {order.error !== null && <Fact name="Reason">{errorText(order.error)}</Fact>}
+      <Fact name="Placed">{dateTime(order.createdAtMs)}</Fact>
+      <Fact name="Order">{order.orderId}</Fact>
+      {publicKey !== null && (
+        <Fact name="Wallet">
+          <WalletLink address={publicKey} />
+        </Fact>
+      )}
+      {quote !== null && <Fact name={`Quoted price in ${coin}`}>{price(quote.price)}</Fact>}
+      {fill !== null && <Fact name={`Filled at, in ${coin}`}>{price(fill.price)}</Fact>}
+      {fill !== null && <Fact name="Fees of the venue">{inQuoteCoin(fill.venueFeesUi, order.quoteMint)}</Fact>}
+      {fill !== null && <Fact name="Network fee">{sol(Number(fill.networkFee) / 1e9)}</Fact>}
+      {fill !== null && (
+        <Fact name="Rent and tips" title={`${aboutRent} Less than 0: the wallet got rent back.`}>
+          {sol(Number(fill.otherLamports) / 1e9)}
+        </Fact>
+      )}
+      {fill !== null && <Fact name="Slot">{fill.slot.toLocaleString('en-US')}</Fact>}
+      {signature !== null && (
+        <Fact name="Transaction" title={signature}>
+          {isSimulated ? <code>{shortAddress(signature)}</code> : <OutLink href={explorerTx(signature)}>{shortAddress(signature)}</OutLink>}
+        </Fact>
+      )}
+      {order.timing != null && (
+        <Fact
+          name="Prepared in"
+          title="From the request until the order could be stored and sent"
+        >{`${Math.round(order.timing.totalMs)} ms`}</Fact>
+      )}
+    </dl>
+  );
+}

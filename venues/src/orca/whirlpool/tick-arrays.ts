@@ -1,0 +1,119 @@
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
+import {
+  dynamicTickArray,
+  dynamicTickArrayDiscriminator,
+  fixedTickArray,
+  fixedTickArrayDiscriminator,
+  fixedTickArrayLength,
+} from './layout.ts';
+import { tickArrayAddress } from './program.ts';
+import { maxTick, minTick } from './tick-math.ts';
+
+/** A tick at which positions begin or end, with the liquidity that is added there if the price rises. */
+export interface LiquidityTick {
+  readonly tick: number;
+  readonly net: bigint;
+}
+
+/** Ticks of one account. */
+const ticksPerArray = 88;
+/** Maximum number of arrays that one swap may use. */
+const arraysPerSwap = 3;
+/** Cached results; the oldest are dropped. */
+const maxRemembered = 1_024;
+
+/** The first ticks of the arrays that a swap uses, in its order, and the tick at which they end. */
+interface SwapWay {
+  readonly starts: readonly number[];
+  readonly end: number;
+}
+
+/** `aToB`: the price falls. Near the lowest and the highest tick, there are fewer arrays. */
+export function swapWay(currentTick: number, tickSpacing: number, aToB: boolean): SwapWay {
+  const span = ticksPerArray * tickSpacing;
+  const base = Math.floor(currentTick / span) * span;
+  // A rising price needs the ticks above the current one. At the end of an array, they are in the next one.
+  const first = !aToB && currentTick + tickSpacing >= base + span ? base + span : base;
+  const starts: number[] = [];
+  for (let at = 0; at < arraysPerSwap; at++) {
+    const start = aToB ? first - at * span : first + at * span;
+    if (start > minTick - span && start <= maxTick) starts.push(start);
+  }
+  const last = starts.at(-1) ?? base;
+  const end = aToB ? Math.max(last, minTick) : last + span > maxTick ? maxTick : last + span - 1;
+  return { starts, end };
+}
+
+const remembered = new Map<string, readonly string[]>();
+
+/** Addresses of all arrays that a swap in either direction may use. The result is cached: six addresses take 0.6 ms. */
+export function tickArraysAround(pool: string, currentTick: number, tickSpacing: number): readonly string[] {
+  const starts = [true, false].flatMap((aToB) => swapWay(currentTick, tickSpacing, aToB).starts);
+  const unique = [...new Set(starts)].toSorted((one, other) => one - other);
+  const key = `${pool} ${unique.join(' ')}`;
+  const known = remembered.get(key);
+  if (known !== undefined) return known;
+  const addresses = unique.map((start) => tickArrayAddress(pool, start));
+  remembered.set(key, addresses);
+  for (const oldest of remembered.keys()) {
+    if (remembered.size <= maxRemembered) break;
+    remembered.delete(oldest);
+  }
+  return addresses;
+}
+
+interface TickArray {
+  readonly start: number;
+  readonly whirlpool: string;
+  /** Initialized ticks, the lowest first. */
+  readonly ticks: readonly LiquidityTick[];
+}
+
+/** Reads a tick array of either form; null if the bytes are not one. Never throws. */
+export function decodeTickArray(data: Uint8Array, tickSpacing: number): TickArray | null {
+  if (hasPrefix(data, fixedTickArrayDiscriminator)) return decodeFixed(data, tickSpacing);
+  return hasPrefix(data, dynamicTickArrayDiscriminator) ? decodeDynamic(data, tickSpacing) : null;
+}
+
+function viewOf(data: Uint8Array): DataView {
+  return new DataView(data.buffer, data.byteOffset, data.length);
+}
+
+function i128(view: DataView, at: number): bigint {
+  return view.getBigUint64(at, true) | (view.getBigInt64(at + 8, true) << 64n);
+}
+
+function decodeFixed(data: Uint8Array, tickSpacing: number): TickArray | null {
+  if (data.length < fixedTickArrayLength) return null;
+  const view = viewOf(data);
+  const start = view.getInt32(fixedTickArray.start, true);
+  const ticks: LiquidityTick[] = [];
+  for (let index = 0; index < ticksPerArray; index++) {
+    const at = fixedTickArray.ticks + index * fixedTickArray.tickLength;
+    const initialized = data[at]!;
+    if (initialized > 1) return null;
+    if (initialized === 1) ticks.push({ tick: start + index * tickSpacing, net: i128(view, at + fixedTickArray.net) });
+  }
+  return { start, whirlpool: encodeBase58(data, fixedTickArray.whirlpool, 32), ticks };
+}
+
+function decodeDynamic(data: Uint8Array, tickSpacing: number): TickArray | null {
+  const { start: startAt, whirlpool, tickLength, net } = dynamicTickArray;
+  if (data.length < dynamicTickArray.ticks + ticksPerArray) return null;
+  const view = viewOf(data);
+  const start = view.getInt32(startAt, true);
+  const ticks: LiquidityTick[] = [];
+  let at: number = dynamicTickArray.ticks;
+  for (let index = 0; index < ticksPerArray; index++) {
+    const form = data[at];
+    if (form === 0) {
+      at++;
+      continue;
+    }
+    if (form !== 1 || at + tickLength > data.length) return null;
+    ticks.push({ tick: start + index * tickSpacing, net: i128(view, at + net) });
+    at += tickLength;
+  }
+  return { start, whirlpool: encodeBase58(data, whirlpool, 32), ticks };
+}

@@ -1,0 +1,95 @@
+import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
+
+/** PumpSwap. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
+export const programId = 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA';
+/** pump.fun bonding curves, which open pools here. */
+const curveProgramId = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P';
+export const globalConfig = 'ADyA8hdefvWN2dbGGWFotbzWxrAvLW83WG6QCVXvJKqw';
+export const eventAuthority = 'GS4CU59F31iL7aR2Q8zVS8DRrcRnXX1yjQ66TqNVQnaR';
+export const globalVolumeAccumulator = 'C2aFPdENg4A2HQsmrd5rTw5TaYBX5Ku887cWjbFKtZpw';
+export const feeConfig = '5PHirr8joyTMp9JMm6nW7hNDVyEYdkzDqazxPD7RaTjx';
+export const feeProgram = 'pfeeUxB6jkeY1Hxd7CsFCAjcbHA9rWtchMGdZ6VojVZ';
+
+/** Supply from which the market cap of a mayhem coin's pool is computed, for its fee tier. */
+export const mayhemTierSupply = 1_000_000_000_000_000n;
+
+const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
+
+/** Tag before the discriminator in the instruction data of a self-CPI event (Anchor's `emit_cpi!`). */
+export const eventCpiTag = bytes('e445a52e51cb9a1d');
+
+export const instructionDiscriminators = {
+  buy: bytes('66063d1201daebea'),
+  buyExactQuoteIn: bytes('c62e1552b4d9e870'),
+  sell: bytes('33e685a4017f83ad'),
+  createPool: bytes('e992d18ecf6840bc'),
+  extendAccount: bytes('ea66c2cb96483ee5'),
+  initBoost: bytes('8ce9215e845ac28f'),
+  boostBuyAndBurn: bytes('694406af000723a2'),
+} as const;
+
+export const accountDiscriminators = {
+  pool: bytes('f19a6d0411b16dbc'),
+  bondingCurve: bytes('17b7f83760d8ac60'),
+  feeConfig: bytes('8f3492bbdb7b4c9b'),
+  globalConfig: bytes('95089ccaa0fcb0d9'),
+  globalVolumeAccumulator: bytes('ca2af62b8ebe1eff'),
+  sharingConfig: bytes('d84a0900388c5d4b'),
+  userVolumeAccumulator: bytes('56ff700e66359afa'),
+} as const;
+
+export const eventDiscriminators = {
+  buy: bytes('67f4521f2cf57777'),
+  sell: bytes('3e2f370aa503dc2a'),
+  createPool: bytes('b1310cd2a076a774'),
+  initBoost: bytes('ae7c4af90451f611'),
+  boostBuyAndBurn: bytes('3f451c16305cc2b9'),
+} as const;
+
+/** Known events without a trade, a new pool or reserves: discriminator in hex → name. */
+export const ignoredEvents: ReadonlyMap<string, string> = new Map([
+  ['2f23a3f9969d937a', 'AdminCtoPoolEvent'],
+  ['2ddc5d181961ac68', 'AdminSetCoinCreatorEvent'],
+  ['93fa6c78f71d43de', 'AdminUpdateTokenIncentivesEvent'],
+  ['e2d6f62107f293e5', 'ClaimCashbackEvent'],
+  ['4facf631cd5bcee8', 'ClaimTokenIncentivesEvent'],
+  ['929fbdac925838f4', 'CloseUserVolumeAccumulatorEvent'],
+  ['e8f5c2eeeada3a59', 'CollectCoinCreatorFeeEvent'],
+  ['6b34598137e25116', 'CreateConfigEvent'],
+  ['78f83d531f8e6b90', 'DepositEvent'],
+  ['6bfdc14ce4ca1b68', 'DisableEvent'],
+  ['6161d7905d92167c', 'ExtendAccountEvent'],
+  ['86240d48e86582d8', 'InitUserVolumeAccumulatorEvent'],
+  ['aadd52c793a5f72e', 'MigratePoolCoinCreatorEvent'],
+  ['2bbcfa12dd4bbb5f', 'ReservedFeeRecipientsEvent'],
+  ['f2e7eb664163bdd3', 'SetBondingCurveCoinCreatorEvent'],
+  ['5980f08d5bca4769', 'SetBoostAuthorityEvent'],
+  ['966bc77b7ccf66e4', 'SetMetaplexCoinCreatorEvent'],
+  ['82a42461e48287a5', 'SweepPoolFeeEvent'],
+  ['c57aa77c74515bff', 'SyncUserVolumeAccumulatorEvent'],
+  ['e198ab57f63f42ea', 'UpdateAdminEvent'],
+  ['98c67c7c6af67fbf', 'UpdateCreatorFeeConfigEvent'],
+  ['5a1741233ef4bcd0', 'UpdateFeeConfigEvent'],
+  ['1609851aa02c47c0', 'WithdrawEvent'],
+]);
+
+const seed = (text: string): Uint8Array => Buffer.from(text);
+const find = (...seeds: Uint8Array[]): string => findProgramAddress(seeds, programId).address;
+
+/**
+ * Pool of an index, creator and pair. A curve's canonical pool has index 0, and pump's pool authority is its creator. This function and
+ * those below throw TypeError if an argument is not an address.
+ */
+export function poolAddress(index: number, creator: string, baseMint: string, quoteMint: string): string {
+  return find(seed('pool'), Uint8Array.of(index & 255, index >> 8), addressBytes(creator), addressBytes(baseMint), addressBytes(quoteMint));
+}
+/** Pool 0 of pump's pool authority, to which a completed curve migrates. */
+export function canonicalPoolAddress(baseMint: string, quoteMint: string): string {
+  const authority = findProgramAddress([seed('pool-authority'), addressBytes(baseMint)], curveProgramId).address;
+  return poolAddress(0, authority, baseMint, quoteMint);
+}
+export const poolV2Address = (baseMint: string): string => find(seed('pool-v2'), addressBytes(baseMint));
+export const lpMintAddress = (pool: string): string => find(seed('pool_lp_mint'), addressBytes(pool));
+export const coinCreatorVaultAuthority = (coinCreator: string): string => find(seed('creator_vault'), addressBytes(coinCreator));
+export const userVolumeAccumulatorAddress = (user: string): string => find(seed('user_volume_accumulator'), addressBytes(user));
+export const boostVaultAuthority = (pool: string): string => find(seed('boost_vault'), addressBytes(pool));

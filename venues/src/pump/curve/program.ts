@@ -1,0 +1,124 @@
+import { keepDerived } from '@sluice/shared/solana/addresses/derived.ts';
+import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
+
+/** pump.fun bonding curve. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
+export const programId = '6EF8rrecthR5Dkzon8Nwu78hRvfCKubJ14M5uBEwF6P';
+export const globalAddress = '4wTV1YmiEkRvAtNtsSGPtUrqRYQMe5SKy2uB4Jjaxnjf';
+export const eventAuthority = 'Ce6TQqeHC9p8KetsN6JsjHK7UTZk7nasjjnr7XxXp9F1';
+export const mintAuthority = 'TSLvdd1pWpHVjahSpsvCXUbgwsL3JAcvokwaKt1eokM';
+export const globalVolumeAccumulator = 'Hq2wp8uJ9jCPsYgNHex8RtqdvMPfVGoYwjvF1ATiwn2Y';
+export const quoteControl = '6z6GDdfb2AjR9ZhJmAUQ5cipJCVxQvLJhB2H8mCwTFBP';
+export const feeConfig = '8Wf5TiAheLUqBrKXeYg2JtAFFMWtKdG2BSFgqUcPVwTt';
+export const feeProgram = 'pfeeUxB6jkeY1Hxd7CsFCAjcbHA9rWtchMGdZ6VojVZ';
+export const feeEventAuthority = 'D6QxXDt6hhcCpto4HiZKkN2YQ2iZRF5R7S3caCHpUsML';
+export const mayhemProgram = 'MAyhSmzXzV1pTf7LsNkrNwkWKTo4ougAJ1PPg47MD4e';
+export const mayhemGlobalParams = '13ec7XdrjF3h3YcqBTFDSReRcUFwbCnJaAQspM4j6DDJ';
+export const mayhemSolVault = 'BwWK17cbHxwWBKZkUYvzxLcNQ1YVyaFezduWbtm2de6s';
+
+/** Tokens of this venue have six decimals. */
+export const tokenDecimals = 6;
+export const initialVirtualToken = 1_073_000_000_000_000n;
+export const initialVirtualSol = 30_000_000_000n;
+export const initialRealToken = 793_100_000_000_000n;
+export const initialSupply = 1_000_000_000_000_000n;
+/** For a mayhem coin, the vault of the mayhem program starts with the same amount again (README.md describes the evidence). */
+export const mayhemInitialSupply = 2n * initialSupply;
+
+const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
+
+/** Tag before the discriminator in the instruction data of a self-CPI event (Anchor's `emit_cpi!`). */
+export const eventCpiTag = bytes('e445a52e51cb9a1d');
+
+export const instructionDiscriminators = {
+  buy: bytes('66063d1201daebea'),
+  buyExactSolIn: bytes('38fc74089edfcd5f'),
+  buyV2: bytes('b817ee6167c5d33d'),
+  buyExactQuoteInV2: bytes('c2ab1c46684d5b2f'),
+  sell: bytes('33e685a4017f83ad'),
+  sellV2: bytes('5df6823ce7e940b2'),
+  create: bytes('181ec828051c0777'),
+  createV2: bytes('d6904cec5f8b31b4'),
+  migrate: bytes('9beae792ec9ea21e'),
+  migrateV2: bytes('bbcb121fceedfe29'),
+  extendAccount: bytes('ea66c2cb96483ee5'),
+  initUserVolumeAccumulator: bytes('5e06ca73ff60e8b7'),
+  claimCashback: bytes('253a237ebe35e4c5'),
+  claimCashbackV2: bytes('7af3cc415e741d37'),
+  setMayhemVirtualParams: bytes('3da9bcbf99952a61'),
+} as const;
+
+export const accountDiscriminators = {
+  bondingCurve: bytes('17b7f83760d8ac60'),
+  feeConfig: bytes('8f3492bbdb7b4c9b'),
+  global: bytes('a7e8e8b1c86c727f'),
+  globalVolumeAccumulator: bytes('ca2af62b8ebe1eff'),
+  quoteControl: bytes('38f423eec1d5a2c9'),
+  sharingConfig: bytes('d84a0900388c5d4b'),
+  userVolumeAccumulator: bytes('56ff700e66359afa'),
+} as const;
+
+export const eventDiscriminators = {
+  trade: bytes('bddb7fd34ee661ee'),
+  create: bytes('1b72a94ddeeb6376'),
+  complete: bytes('5f72619cd42e9808'),
+  completePumpAmmMigration: bytes('bde95db95c94ea94'),
+  postCompleteBuy: bytes('6fb06d8b316cd5fb'),
+  updateMayhemVirtualParams: bytes('757be4b6a1a8dcd6'),
+} as const;
+
+/** Known events without data about trades, prices or tokens of the stream: discriminator in hex → name. */
+export const ignoredEvents: ReadonlyMap<string, string> = new Map([
+  ['a4af574a582d213e', 'AddQuoteControlMintEvent'],
+  ['6e7ce262aaff1178', 'AdminCtoEvent'],
+  ['4045c0681d1e196b', 'AdminSetCreatorEvent'],
+  ['f53b46224bb96d5c', 'AdminSetIdlAuthorityEvent'],
+  ['93fa6c78f71d43de', 'AdminUpdateTokenIncentivesEvent'],
+  ['e2d6f62107f293e5', 'ClaimCashbackEvent'],
+  ['4facf631cd5bcee8', 'ClaimTokenIncentivesEvent'],
+  ['929fbdac925838f4', 'CloseUserVolumeAccumulatorEvent'],
+  ['7a027f010ebf0caf', 'CollectCreatorFeeEvent'],
+  ['a537817004b3ca28', 'DistributeCreatorFeesEvent'],
+  ['e3bed7ceb0b4a584', 'DistributeFeeToHoldersEvent'],
+  ['6161d7905d92167c', 'ExtendAccountEvent'],
+  ['86240d48e86582d8', 'InitUserVolumeAccumulatorEvent'],
+  ['9ba768dcd56cf303', 'MigrateBondingCurveCreatorEvent'],
+  ['a8d884efebb63134', 'MinimumDistributableFeeEvent'],
+  ['2e21568600d5d130', 'RemoveQuoteControlMintEvent'],
+  ['2bbcfa12dd4bbb5f', 'ReservedFeeRecipientsEvent'],
+  ['ed347b25f5fb48d2', 'SetCreatorEvent'],
+  ['8ecb06207f69bfa2', 'SetMetaplexCreatorEvent'],
+  ['dfc39ff63e308f83', 'SetParamsEvent'],
+  ['4af88d45ca511ef7', 'SetQuoteControlAdminEvent'],
+  ['a943276d6686b6e8', 'SetQuoteControlMintReservesEvent'],
+  ['43fbb3b6575ca921', 'SetQuoteControlReservesAdminEvent'],
+  ['742b4dbd117a482b', 'SweepBondingCurveFeeEvent'],
+  ['c57aa77c74515bff', 'SyncUserVolumeAccumulatorEvent'],
+  ['98c67c7c6af67fbf', 'UpdateCreatorFeeConfigEvent'],
+  ['b6c3892a23cecff7', 'UpdateGlobalAuthorityEvent'],
+]);
+
+const seed = (text: string): Uint8Array => Buffer.from(text);
+const curveSeed = seed('bonding-curve');
+const curveV2Seed = seed('bonding-curve-v2');
+const poolAuthoritySeed = seed('pool-authority');
+const creatorVaultSeed = seed('creator-vault');
+const holderRewardsSeed = seed('holder-rewards');
+const volumeSeed = seed('user_volume_accumulator');
+const sharingConfigSeed = seed('sharing-config');
+const mayhemStateSeed = seed('mayhem-state');
+
+const derive = (name: Uint8Array, key: string, program = programId): string =>
+  findProgramAddress([name, addressBytes(key)], program).address;
+
+/** Bonding curve of a mint. The functions below throw TypeError if the argument is not an address. */
+export const bondingCurveAddress = (mint: string): string => derive(curveSeed, mint);
+/** The same, derived once. */
+export const curveOf = keepDerived(bondingCurveAddress);
+export const bondingCurveV2Address = (mint: string): string => derive(curveV2Seed, mint);
+/** Creator of a mint's canonical PumpSwap pool. */
+export const poolAuthorityAddress = (mint: string): string => derive(poolAuthoritySeed, mint);
+export const creatorVaultAddress = (creator: string): string => derive(creatorVaultSeed, creator);
+export const holderRewardsAddress = (mint: string): string => derive(holderRewardsSeed, mint);
+export const userVolumeAccumulatorAddress = (user: string): string => derive(volumeSeed, user);
+export const sharingConfigAddress = (mint: string): string => derive(sharingConfigSeed, mint, feeProgram);
+export const mayhemStateAddress = (mint: string): string => derive(mayhemStateSeed, mint, mayhemProgram);
