@@ -2,9 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings/settings-table.ts';
-import { generateProtocolTables } from '@sluice/shared/wire/documents/docs.ts';
-import { generateEndpointTable } from '@sluice/shared/wire/documents/openapi/endpoint-table.ts';
+import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
+import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
+import { referenceBlocks } from '@sluice/site/docs/topics.ts';
 import { generatePythonTypes } from './generate/client/python.ts';
 import { generateTypeScriptTypes } from './generate/client/typescript.ts';
 import { fillBlocks } from './generate/fill-document-blocks.ts';
@@ -23,13 +24,11 @@ const generated: readonly Generated[] = [
   { file: '.env.example', render: () => envExample() },
   {
     file: 'docs/REFERENCE.md',
-    render: (current) =>
-      fillBlocks(current, {
-        plans: plansRows(),
-        settings: settingsRows(),
-        endpoints: generateEndpointTable(endpoints),
-        protocol: generateProtocolTables(),
-      }),
+    render: (current) => {
+      const documents = { version: '', plans: [] };
+      const api = referenceBlocks(endpoints, openApiDocument(endpoints, documents), asyncApiDocument(documents));
+      return fillBlocks(current, { plans: plansRows(), settings: settingsRows(), ...api });
+    },
   },
   { file: 'client/src/wire.ts', render: () => generateTypeScriptTypes() },
   { file: 'clients/python/src/sluice_client/wire.py', render: () => generatePythonTypes() },

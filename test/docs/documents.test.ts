@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { docsAssets } from '@sluice/site/dashboard/serve-page.ts';
 import { keylessMark, localUrl, textOfGateway } from '@sluice/site/docs/local-url.ts';
+import { referenceBlocks } from '@sluice/site/docs/topics.ts';
 import { renderDocuments } from '@sluice/site/docs/render.ts';
 import { documentEndpoints } from '@sluice/site/docs/documents.ts';
 import type { HttpRequest } from '@sluice/gateway/transport/transport.ts';
@@ -13,7 +14,6 @@ import { eventSchemas } from '@sluice/shared/wire/events/events.ts';
 import { BuyBody, OrderObject, SendAnswer, TradeAnswer, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
 import { endpointErrors, endpointPaths } from '@sluice/shared/wire/documents/openapi/endpoint-errors.ts';
-import { generateEndpointTable } from '@sluice/shared/wire/documents/openapi/endpoint-table.ts';
 import { exampleOf } from '@sluice/shared/wire/documents/openapi/example.ts';
 import { readyEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
@@ -321,7 +321,7 @@ describe('the AsyncAPI document', () => {
 
 describe('the table of endpoints', () => {
   it('has a row for each', () => {
-    const rows = generateEndpointTable(strange).split('\n').slice(2);
+    const rows = referenceBlocks(strange, openApi, asyncApi).endpoints.split('\n').slice(2);
     expect(rows).toEqual([
       '| POST `/old/{mint}` | yes | trade | An order \\| of old. Deprecated, works until 2026-06-01. | `INVALID_MINT` `SLIPPAGE_EXCEEDED` `TRADING_HALTED` |',
       '| GET `/any` | – | key | Any key. | – |',

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { guideFiles, guideOf, readGuides } from '@sluice/site/docs/guides.ts';
+import { guidePages, readGuides } from '@sluice/site/docs/guides.ts';
 import { textOfGateway } from '@sluice/site/docs/local-url.ts';
+import { topicOf } from '@sluice/site/docs/topic.ts';
 import { describe, expect, it } from 'vitest';
 import { documents } from '../../compile/programs.mjs';
 
@@ -20,7 +21,7 @@ it('the README fits on two screens, and leads to each guide', () => {
 
 describe('the guides', () => {
   it('are all pages, and are part of a build', () => {
-    const files = Object.values(guideFiles);
+    const files = Object.keys(guidePages);
     expect(files.toSorted()).toEqual([...documents].toSorted());
     for (const name of readdirSync(join(root, 'docs/guides'))) expect(files).toContain(`docs/guides/${name}`);
   });
@@ -37,7 +38,7 @@ describe('the guides', () => {
   });
 
   it('link to files that exist', () => {
-    for (const file of Object.values(guideFiles)) {
+    for (const file of Object.keys(guidePages)) {
       const text = readFileSync(join(root, file), 'utf8').replaceAll(/```[^]*?```/g, '');
       for (const [, path = ''] of text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)) {
         if (!path.startsWith('https://')) expect(existsSync(join(root, dirname(file), path)), `${file}: ${path}`).toBe(true);
@@ -56,7 +57,7 @@ First <script>alert(1)</script> \`a<b\`. More.
 
 ## Two words: code
 `;
-    const { summary, content, entries, markdown } = guideOf(text, 'docs/guides');
+    const { summary, content, entries, markdown } = topicOf('a', text, { pages: guidePages, folder: 'docs/guides' });
     expect(summary).toBe('First <script>alert(1)</script> a<b.');
     expect(content.html).toContain('&lt;script&gt;alert(1)&lt;/script&gt; <code>a&lt;b</code>');
     expect(content.html).not.toMatch(/<(script|img)/);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
-import { guideFiles } from '@sluice/site/docs/guides.ts';
+import { guidePages } from '@sluice/site/docs/guides.ts';
 import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/orders/trade-examples.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -44,7 +44,7 @@ async function openFilled(name: string, examples: readonly string[]): Promise<vo
   for (let tries = 0; tries < 5; tries++) {
     await open(name);
     for (const endMs = performance.now() + fillMs; performance.now() < endMs; await page.waitForTimeout(100)) {
-      const left = await Promise.all(examples.map((example) => page.locator('.samples', { hasText: example }).count()));
+      const left = await Promise.all(examples.map((example) => page.locator('.sample', { hasText: example }).count()));
       if (left.every((count) => count === 0)) return;
     }
   }
@@ -76,11 +76,11 @@ describe('two pages of the documentation', { timeout: testTimeoutMs }, () => {
 
   it('an endpoint: samples in three languages, of which the chosen one is open everywhere', async () => {
     await page.goto(`http://${server.host}/docs/http-portfolio`);
-    const opened = page.locator('.samples details[open] summary');
+    const opened = page.locator('.sample[open] summary');
     await opened.filter({ hasText: 'curl' }).first().waitFor();
-    await page.locator('#portfolio .samples').getByText('Python', { exact: true }).click();
-    await page.locator('.samples details:not([open]) summary').filter({ hasText: 'curl' }).first().waitFor();
-    const samples = await page.locator('.samples').count();
+    await page.locator('#portfolio ~ .sample summary').getByText('Python', { exact: true }).first().click();
+    await page.locator('.sample:not([open]) summary').filter({ hasText: 'curl' }).first().waitFor();
+    const samples = await page.locator('.sample summary', { hasText: 'curl' }).count();
     await expect.poll(() => opened.allTextContents()).toEqual(Array.from({ length: samples }, () => 'Python'));
     expect(await look(page, 'docs-endpoint')).toEqual([]);
     expect(watched.complaints).toEqual([]);
@@ -188,7 +188,7 @@ describe.runIf(isFullFuzz)('every page of the documentation', { timeout: testTim
 
   it('the other pages', async () => {
     const faults: string[] = [];
-    for (const name of ['', ...Object.keys(guideFiles), 'authentication', 'limits', 'errors', 'stream', 'schemas']) {
+    for (const name of ['', ...Object.values(guidePages), 'authentication', 'limits', 'errors', 'stream', 'schemas']) {
       await open(name);
       faults.push(...(await look(page, `docs-${name === '' ? 'index' : name}`)));
     }

@@ -1,7 +1,5 @@
 import { requestOf } from '@sluice/site/web/docs/request.ts';
-import { endpointsOf } from '@sluice/site/docs/shown-endpoint.ts';
-import { spendsOf, tryForm } from '@sluice/site/docs/try-form.ts';
-import { plainText } from '@sluice/site/docs/markdown.ts';
+import { endpointsOf, tryForm } from '@sluice/site/docs/shown-endpoint.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
@@ -9,40 +7,23 @@ import { describe, expect, it } from 'vitest';
 
 const shown = endpointsOf(openApiDocument(endpoints, { version: '1.0.0', plans: Object.values(defaultPlans) }));
 
-/** The inputs of a form as the browser reads them. */
-function inputsOf(form: string) {
-  const inputs = [
-    ...form.matchAll(/<(?:input|select)\s+name="([^"]+)" data-in="([^"]+)"[^>]*?(?:value="([^"]*)"[^>]*>|>([^]*?)<\/select>)/g),
-  ];
-  const body = /<textarea[^>]*>\n?([^]*?)<\/textarea/.exec(form)?.[1];
-  return [
-    ...inputs.map(([, name = '', place = '', value, options = '']) => ({
-      name,
-      place,
-      text: plainText(value ?? /<option selected>([^<]*)</.exec(options)?.[1] ?? ''),
-    })),
-    ...(body === undefined ? [] : [{ name: 'body', place: 'body', text: plainText(body) }]),
-  ];
-}
-
 describe('the forms of the documentation', () => {
-  it.each(shown)('have the inputs of $operation.operationId, and make its example of them', (endpoint) => {
-    const form = tryForm(endpoint).html;
-    const inputs = inputsOf(form);
-    const { operation, method, paths } = endpoint;
+  it.each(shown)('have the inputs of $id, and make its example of them', (endpoint) => {
+    const { operation } = endpoint;
+    const { method, path: formPath, inputs } = tryForm(endpoint);
     const { parameters, requestBody } = operation as unknown as {
       parameters: { name: string }[];
       requestBody?: { content: { 'application/json': { example: unknown } } };
     };
     expect(inputs.filter(({ place }) => place !== 'body').map(({ name }) => name)).toEqual(parameters.map(({ name }) => name));
-    const [path, init] = requestOf(method, paths.at(-1)!, inputs, false);
+    const [path, init] = requestOf(method, formPath, inputs, false);
     expect(path).toMatch(/^\/[\w./-]+(\?[\w=&.-]+)?$/);
     expect(typeof init.body === 'string' ? JSON.parse(init.body) : undefined).toEqual(requestBody?.content['application/json'].example);
   });
 
   it('are dry runs unless the reader decides otherwise, and have a switch for it wherever one can spend', () => {
-    const spending = shown.filter(({ operation }) => spendsOf(operation) !== 'no');
-    expect(spending.map(({ operation }) => [operation['operationId'], spendsOf(operation)])).toEqual([
+    const spending = shown.filter(({ spends }) => spends !== 'no');
+    expect(spending.map(({ id, spends }) => [id, spends])).toEqual([
       ['tradeBuy', 'dryRun'],
       ['tradeSell', 'dryRun'],
       ['transactionSend', 'always'],

@@ -20,23 +20,24 @@ const types: Readonly<Record<string, string>> = { js: 'text/javascript; charset=
 const assetsPath = '/dashboard/assets/';
 const docsForm = /^web-docs-[A-Z0-9]{8}\.(js|css)$/;
 
-/** Nothing may be loaded from elsewhere, and no script or style may be in the page itself. `blob:`: images that the page requests as a session. */
-export const securityHeaders = {
-  'content-security-policy': [
+/** Headers of a page. Nothing may be loaded from elsewhere, and no script or style may be in the page itself. `images`: where images may be from. */
+export const pageHeaders = (images: string) => ({
+  'Content-Security-Policy': [
     "default-src 'none'",
-    "style-src 'self'",
     "script-src 'self'",
+    "style-src 'self'",
     "connect-src 'self'",
-    "img-src 'self' data: blob:",
-    "form-action 'none'",
+    `img-src ${images}`,
     "base-uri 'none'",
+    "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
   ].join('; '),
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-};
+  'X-Frame-Options': 'DENY',
+});
+
+/** `blob:`: images that the page requests as a session. */
+export const securityHeaders = pageHeaders("'self' data: blob:");
 
 /** The folder with the compiled pages: that of the compiled program. */
 const programFolder = fileURLToPath(new URL('.', import.meta.url));
@@ -61,7 +62,6 @@ export function dashboardPages(folder: string = programFolder): Route[] {
       fileRoute(`${assetsPath}${name}`, readForms(join(folder, name)), {
         'content-type': types[name.slice(name.lastIndexOf('.') + 1)]!,
         'cache-control': 'public, max-age=31536000, immutable',
-        'x-content-type-options': 'nosniff',
       }),
     ),
   ];

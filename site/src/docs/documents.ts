@@ -14,6 +14,7 @@ import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '@sluice/g
 import { addressLimit } from '@sluice/gateway/ratelimit/address-limit.ts';
 import { processClock, type LimitClock } from '@sluice/gateway/ratelimit/limit-clock.ts';
 import type { HttpRequest } from '@sluice/gateway/transport/transport.ts';
+import { pageHeaders } from '../dashboard/serve-page.ts';
 import { localUrl, textOfGateway } from './local-url.ts';
 import type { RenderOptions, RenderedDocuments, RenderedFile } from './render.ts';
 
@@ -23,21 +24,7 @@ const maxAgeSeconds = 300;
 /** Limit for one address. The documents are the largest answers without a key, and do not change while the gateway runs. */
 const documentQuota = { perMinute: 120, burst: 60 };
 
-/** Headers of every HTML page. Only the compiled script and style apply, and the script may contact only this gateway. */
-export const docsHeaders = {
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self'",
-    'img-src data:',
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-  ].join('; '),
-  'X-Frame-Options': 'DENY',
-};
+export const docsHeaders = pageHeaders('data:');
 
 export interface DocumentParts {
   readonly config: Pick<Config, 'plans' | 'publicUrl' | 'pumpPortalKeyless'>;
@@ -50,26 +37,34 @@ export interface DocumentParts {
 
 /** The documents of the API: OpenAPI, AsyncAPI, and pages with both. */
 export async function documentEndpoints({ config, addressOf, assets = [], clock = processClock }: DocumentParts): Promise<BoundEndpoint[]> {
-  const rendered = await renderedDocuments({ plans: config.plans, assets });
-  const { openApiFile, asyncApiFile, llmsFile, searchFile, pages } = filesOf(rendered, config);
+  const { openApi, asyncApi, llms, search, pages } = await renderedDocuments({ plans: config.plans, assets });
+  const gateway = { url: config.publicUrl ?? localUrl, isKeyless: config.pumpPortalKeyless };
   const limit = addressLimit(documentQuota, clock);
   const withinLimit = (request: HttpRequest, answer: FileAnswer | ErrorAnswer): FileAnswer | ErrorAnswer => {
     const retryAfterMs = limit(addressOf(request));
     return retryAfterMs === 0 ? answer : refusalFor(retryAfterMs);
   };
-  const limited =
-    (file: FileAnswer) =>
-    ({ request }: { readonly request: HttpRequest }): FileAnswer | ErrorAnswer =>
-      withinLimit(request, file);
+  const fileOf = (contentType: string, text: string, headers: Readonly<Record<string, string>> = {}): FileAnswer =>
+    fixedFile(`${contentType}; charset=utf-8`, textOfGateway(text, gateway), headers);
+  const serve = (contentType: string, text: string) => {
+    const file = fileOf(contentType, text);
+    return ({ request }: { readonly request: HttpRequest }) => withinLimit(request, file);
+  };
+  const files = new Map(
+    pages.flatMap(({ name, html, markdown }) => [
+      [name, fileOf('text/html', html, { ...docsHeaders, 'Cache-Control': 'no-cache' })] as const,
+      [`${name}.md`, fileOf('text/markdown', markdown)] as const,
+    ]),
+  );
   return [
-    bindEndpoint(openApiEndpoint, limited(openApiFile)),
-    bindEndpoint(asyncApiEndpoint, limited(asyncApiFile)),
-    bindEndpoint(docsEndpoint, limited(pages.get('index')!)),
+    bindEndpoint(openApiEndpoint, serve('application/json', openApi)),
+    bindEndpoint(asyncApiEndpoint, serve('application/json', asyncApi)),
+    bindEndpoint(docsEndpoint, ({ request }) => withinLimit(request, files.get('index')!)),
     bindEndpoint(docsPageEndpoint, ({ request, params: { page } }) =>
-      withinLimit(request, pages.get(page) ?? { error: 'NOT_FOUND', message: 'There is no such page. /docs lists all.' }),
+      withinLimit(request, files.get(page) ?? { error: 'NOT_FOUND', message: 'There is no such page. /docs lists all.' }),
     ),
-    bindEndpoint(docsSearchEndpoint, limited(searchFile)),
-    bindEndpoint(llmsEndpoint, limited(llmsFile)),
+    bindEndpoint(docsSearchEndpoint, serve('application/json', search)),
+    bindEndpoint(llmsEndpoint, serve('text/plain', llms)),
   ];
 }
 
@@ -91,32 +86,6 @@ async function renderedDocuments(options: RenderOptions): Promise<RenderedDocume
 function readRendered(): RenderedFile | null {
   if (import.meta.url.endsWith('.ts')) return null;
   return JSON.parse(readFileSync(new URL('rendered.json', import.meta.url), 'utf8')) as RenderedFile;
-}
-
-interface DocumentFiles {
-  readonly openApiFile: FileAnswer;
-  readonly asyncApiFile: FileAnswer;
-  readonly llmsFile: FileAnswer;
-  readonly searchFile: FileAnswer;
-  readonly pages: ReadonlyMap<string, FileAnswer>;
-}
-
-function filesOf(rendered: RenderedDocuments, { publicUrl, pumpPortalKeyless }: DocumentParts['config']): DocumentFiles {
-  const gateway = { url: publicUrl ?? localUrl, isKeyless: pumpPortalKeyless };
-  const file = (contentType: string, text: string, headers: Readonly<Record<string, string>> = {}): FileAnswer =>
-    fixedFile(contentType, textOfGateway(text, gateway), headers);
-  const json = 'application/json; charset=utf-8';
-  const pageFiles = rendered.pages.flatMap(({ name, html, markdown }) => [
-    [name, file('text/html; charset=utf-8', html, { ...docsHeaders, 'Cache-Control': 'no-cache' })] as const,
-    [`${name}.md`, file('text/markdown; charset=utf-8', markdown)] as const,
-  ]);
-  return {
-    openApiFile: file(json, rendered.openApi),
-    asyncApiFile: file(json, rendered.asyncApi),
-    llmsFile: file('text/plain; charset=utf-8', rendered.llms),
-    searchFile: file(json, rendered.search),
-    pages: new Map(pageFiles),
-  };
 }
 
 type FileAnswer = Extract<EndpointAnswer<EndpointSpec>, { file: unknown }>;

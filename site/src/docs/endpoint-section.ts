@@ -1,12 +1,9 @@
-import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
-import { fieldTable, typeOf } from './fields.ts';
-import { codeBlock, html, inline, nothing, prose, table, type Html } from './html.ts';
-import { at, words } from './json-at.ts';
+import { fieldTable, nameOf, typeOf } from './fields.ts';
 import { localUrl } from './local-url.ts';
-import { sampleRequest } from './samples/sample-request.ts';
+import { blocks, code, codeBlock, prose, table } from './markdown.ts';
+import { sampleRequest } from './samples/request.ts';
 import { samplesOf } from './samples/samples.ts';
-import { idOf, type ShownEndpoint } from './shown-endpoint.ts';
-import { tryForm } from './try-form.ts';
+import type { ShownEndpoint } from './shown-endpoint.ts';
 
 export interface ErrorRow {
   readonly code: string;
@@ -18,106 +15,60 @@ export interface ErrorRow {
 
 const noun: Readonly<Record<string, string>> = { open: 'open to all', key: 'any API key' };
 
-export function endpointSection({ method, paths, operation }: ShownEndpoint, errors: readonly ErrorRow[]): Html {
-  const access = words(operation['x-sluice-access']);
-  const plans = (operation['x-sluice-plans'] as readonly string[]).join(', ');
-  const { description } = operation;
-  const answer = at(operation, 'responses', '200', 'content') as Record<string, JsonObject>;
-  const [type = ''] = Object.keys(answer);
-  const schema = answer[type]!['schema'] as JsonObject;
-  return html`<section id="${idOf(operation)}">
-    <h2><span class="method">${method}</span> <code>${paths[0]!}</code></h2>
-    ${deprecationOf(operation)}
-    <p>${inline(words(operation['summary']))}</p>
-    ${description === undefined ? nothing : prose(words(description))}
-    <dl>
-      <dt>Access</dt>
-      <dd>${access in noun ? noun[access]! : html`API key with the scope <code>${access}</code>`}</dd>
-      ${
-        access === 'open'
-          ? nothing
-          : html`<dt>Plans</dt>
-              <dd>${plans === '' ? 'none' : plans}</dd>`
-      }
-      ${
-        paths.length > 1
-          ? html`<dt>Also at</dt>
-              <dd><code>${paths[1]!}</code></dd>`
-          : nothing
-      }
-    </dl>
-    ${parameterTable(operation)}${bodyOf(operation)}
-    <h3>Example</h3>
-    ${sampleList({ method, paths, operation })} ${tryForm({ method, paths, operation })}
-    <h3>Answer</h3>
-    <p>200, <code>${type}</code>${type === 'application/json' ? html`: ${typeOf(schema)}` : nothing}</p>
-    ${fieldTable(schema)}${exampleOf(answer[type]!)}
-    <h3>Errors</h3>
-    ${errorRows(errors.filter(({ code }) => codesOf(operation).includes(code)))}
-  </section>`;
-}
-
-/** The request in each language. One is open at a time. */
-function sampleList(endpoint: ShownEndpoint): Html {
-  return html`<div class="samples">
-    ${samplesOf(sampleRequest(endpoint, localUrl)).map(
-      ({ title, language, text }, index) =>
-        html`<details name="samples-${idOf(endpoint.operation)}" ${index === 0 ? html` open` : nothing}>
-          <summary>${title}</summary>
-          ${codeBlock(language, text)}
-        </details>`,
-    )}
-  </div>`;
-}
-
-function exampleOf({ example }: JsonObject): Html {
-  return example === undefined ? nothing : html`<div class="recorded">${codeBlock('json', JSON.stringify(example, null, 1))}</div>`;
-}
-
-function deprecationOf(operation: JsonObject): Html {
-  const deprecation = operation['x-sluice-deprecation'] as JsonObject | undefined;
-  if (deprecation === undefined) return nothing;
-  const { sunset, successor } = deprecation;
-  return html`<p class="deprecated">
-    Deprecated; works until ${words(sunset)}.${typeof successor === 'string' ? html` Use <code>${successor}</code>.` : nothing}
-  </p>`;
-}
-
-function codesOf(operation: JsonObject): readonly string[] {
-  return Object.values(operation['responses'] as Record<string, JsonObject>).flatMap(
-    (response) => (response['x-sluice-codes'] ?? []) as readonly string[],
+/** An endpoint as Markdown. A comment marks where the page has its form. */
+export function endpointSection(endpoint: ShownEndpoint, errors: readonly ErrorRow[]): string {
+  const { id, method, paths, operation } = endpoint;
+  const { summary, description = '', responses, requestBody, 'x-sluice-access': access, 'x-sluice-deprecation': deprecation } = operation;
+  const [[type, { schema, example }] = ['', { schema: {} }]] = Object.entries(responses['200']!.content);
+  const codes = Object.values(responses).flatMap((response) => response['x-sluice-codes'] ?? []);
+  const facts = [
+    `Access: ${noun[access] ?? `API key with the scope ${code(access)}`}`,
+    ...(access === 'open' ? [] : [`Plans: ${operation['x-sluice-plans'].join(', ') || 'none'}`]),
+    ...paths.slice(1).map((path) => `Also at ${code(path)}`),
+  ];
+  const successor = deprecation?.successor == null ? '' : ` Use ${code(deprecation.successor)}.`;
+  const body = requestBody?.content['application/json'].schema;
+  return blocks(
+    `## ${method} ${code(paths[0]!)} <!-- #${id} -->`,
+    deprecation === undefined ? '' : `**Deprecated; works until ${deprecation.sunset}.**${successor}`,
+    prose(summary),
+    prose(description),
+    facts.map((fact) => `- ${fact}`).join('\n'),
+    titled('Parameters', parameterTable(endpoint)),
+    titled('Body', body === undefined ? '' : blocks(body.properties === undefined ? typeOf(body) : '', fieldTable(body))),
+    '### Example',
+    ...samplesOf(sampleRequest(endpoint, localUrl)).map(({ title, language, text }) =>
+      codeBlock(`${language} sample ${id} ${title}`, text),
+    ),
+    `<!-- try ${id} -->`,
+    '### Answer',
+    `200, ${code(type)}${type === 'application/json' ? `: ${typeOf(schema)}` : ''}`,
+    fieldTable(schema),
+    example === undefined ? '' : codeBlock('json recorded', JSON.stringify(example, null, 1)),
+    '### Errors',
+    errorTable(errors.filter((one) => codes.includes(one.code))),
   );
 }
 
-export function errorRows(errors: readonly ErrorRow[]): Html {
-  const rows = errors.map(({ code, status, retryable, message, closeCode }) => [
-    html`${status}`,
-    html`<code>${code}</code>`,
-    html`${retryable ? 'yes' : 'no'}`,
-    html`${closeCode ?? '–'}`,
-    html`${message}`,
+const titled = (title: string, text: string): string => (text === '' ? '' : `### ${title}\n\n${text}`);
+
+export function errorTable(errors: readonly ErrorRow[]): string {
+  const rows = errors.map(({ code: name, status, retryable, message, closeCode }) => [
+    String(status),
+    code(name),
+    retryable ? 'yes' : 'no',
+    String(closeCode ?? '–'),
+    prose(message),
   ]);
   return table(['status', 'code', 'retryable', 'close code', 'meaning'], rows);
 }
 
-function parameterTable(operation: JsonObject): Html {
-  const parameters = operation['parameters'] as readonly JsonObject[];
-  const rows = parameters.map((one) => [
-    html`<code>${words(one['name'])}</code>${one['required'] === true ? nothing : html` <span class="faint">optional</span>`}`,
-    html`${words(one['in'])}`,
-    typeOf(one['schema'] as JsonObject),
-    inline(words(one['description'])),
+function parameterTable({ operation }: ShownEndpoint): string {
+  const rows = operation.parameters.map(({ name, in: place, required, schema, description = '' }) => [
+    nameOf(name, required),
+    place,
+    typeOf(schema),
+    prose(description),
   ]);
-  return rows.length === 0
-    ? nothing
-    : html`<h3>Parameters</h3>
-        ${table(['parameter', 'in', 'type', 'meaning'], rows)}`;
-}
-
-function bodyOf(operation: JsonObject): Html {
-  const schema = at(operation, 'requestBody', 'content', 'application/json', 'schema') as JsonObject | undefined;
-  return schema === undefined
-    ? nothing
-    : html`<h3>Body</h3>
-        ${schema['$ref'] === undefined && (schema['anyOf'] === undefined || schema['properties'] !== undefined) ? nothing : html`<p>${typeOf(schema)}</p>`}${fieldTable(schema)}`;
+  return table(['parameter', 'in', 'type', 'meaning'], rows);
 }

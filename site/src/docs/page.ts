@@ -1,14 +1,14 @@
 import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
-import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
-import { readGuides } from './guides.ts';
 import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/orders/trade-examples.ts';
-import { html, nothing, prose, type Html } from './html.ts';
-import { at, words } from './json-at.ts';
+import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
+import { guidePages, readGuides } from './guides.ts';
+import { html, type Html } from './html.ts';
 import { keylessMark, localUrl } from './local-url.ts';
-import { markdownOf } from './markdown.ts';
-import { searchIndexOf } from './search-index.ts';
-import { endpointsOf } from './shown-endpoint.ts';
-import { topicsOf, type Topic } from './topics.ts';
+import { prose } from './markdown.ts';
+import { endpointsOf, tryForm } from './shown-endpoint.ts';
+import { commandExamples, type StreamDocument } from './stream-section.ts';
+import { topicOf, type Topic } from './topic.ts';
+import { topicTexts } from './topics.ts';
 
 export interface DocsPage {
   /** Last part of its path; the first page is `index`. */
@@ -31,52 +31,46 @@ export interface DocsSiteOptions {
   readonly version: string;
 }
 
-/** A page that was written as Markdown has that; from the others it is made. */
-type Page = Topic & { readonly markdown?: string };
-
 /**
  * Both documents as one page per topic. Their script adds search, tabs, forms and a console; the pages can be read without it. The texts are not yet those of a particular gateway (`local-url.ts`).
  */
 export function docsSite(openApi: JsonObject, asyncApi: JsonObject, { assets, version }: DocsSiteOptions): DocsSite {
-  const topics: readonly Page[] = [...readGuides(), ...topicsOf(openApi, asyncApi, endpointsOf(openApi))];
-  const about = words(at(openApi, 'info', 'description'));
-  const index: Page = {
-    name: 'index',
-    title: `sluice ${version}`,
-    summary: 'What sluice offers, and all pages.',
-    content: indexPage(
-      `This is the documentation of sluice ${version}; its API has the version ${words(at(openApi, 'info', 'version'))}. Answers and events were recorded from a simulated chain.\n\n${about}`,
-      topics,
-    ),
-    entries: [],
-  };
-  const frame = { head: html`${assets.map(assetElement)}`, navigation: navigationOf(topics, version), attributes: bodyAttributes() };
+  const endpoints = endpointsOf(openApi);
+  const forms = endpoints.map((one) => [`try ${one.id}`, formElement(one.id, tryForm(one))] as const);
+  const commands = JSON.stringify(commandExamples(asyncApi as unknown as StreamDocument));
+  const elements = { ...Object.fromEntries(forms), console: html`<div data-console="${commands}"></div>` };
+  const pageOf = (name: string, text: string): Topic => topicOf(name, text, { pages: guidePages, folder: '', elements });
+  const topics = [...readGuides(), ...Object.entries(topicTexts(openApi, asyncApi, endpoints)).map(([name, text]) => pageOf(name, text))];
+  const { description, version: apiVersion } = openApi['info'] as { readonly description: string; readonly version: string };
+  const index = pageOf('index', indexText(topics, version, apiVersion, description));
+  const head = assets.map((address) =>
+    address.endsWith('.js') ? html`<script type="module" src="${address}"></script>` : html`<link rel="stylesheet" href="${address}" />`,
+  );
+  const navigation = navigationOf(topics, version);
   return {
     pages: [index, ...topics].map((topic) => ({
       name: topic.name,
-      html: layout(topic, version, frame).html,
-      markdown:
-        topic.markdown ??
-        markdownOf(
-          html`<h1>${topic.title}</h1>
-            ${topic.content}`,
-        ),
+      html: layout(topic, version, head, navigation).html,
+      markdown: topic.markdown,
     })),
-    llms: llmsText(about, topics),
-    search: searchIndexOf(topics),
+    llms: llmsText(description, topics),
+    search: { pages: topics.map(({ name, title, sections }) => ({ path: `/docs/${name}`, title, sections })) },
   };
 }
 
-function indexPage(about: string, topics: readonly Topic[]): Html {
-  return html`${prose(about)}
-    <ul>
-      ${topics.map(({ name, title, summary }) => html`<li><a href="/docs/${name}">${title}</a>: ${summary}</li>`)}
-    </ul>
-    <p>
-      For programs: <a href="/api/openapi.json">OpenAPI 3.1</a>, <a href="/api/asyncapi.json">AsyncAPI 3.0</a>,
-      <a href="/llms.txt">llms.txt</a>. Add <code>.md</code> to the address of a page for its Markdown form.
-    </p>`;
-}
+const formElement = (id: string, form: object): Html =>
+  html`<details class="try" data-try="${id}" data-form="${JSON.stringify(form)}" hidden><summary>Try it</summary></details>`;
+
+const indexText = (topics: readonly Topic[], version: string, apiVersion: string, about: string): string => `# sluice ${version}
+
+This is the documentation of sluice ${version}; its API has the version ${apiVersion}. Answers and events were recorded from a simulated chain.
+
+${prose(about)}
+
+${topics.map(({ name, title, summary }) => `- [${title}](/docs/${name}): ${prose(summary)}`).join('\n')}
+
+For programs: [OpenAPI 3.1](/api/openapi.json), [AsyncAPI 3.0](/api/asyncapi.json), [llms.txt](/llms.txt). Add \`.md\` to the address of a page for its Markdown form.
+`;
 
 function llmsText(about: string, topics: readonly Topic[]): string {
   const [summary = ''] = about.split('\n');
@@ -93,9 +87,6 @@ ${topics.map(({ name, title, summary: line }) => `- [${title}](${localUrl}/docs/
 `;
 }
 
-const assetElement = (address: string): Html =>
-  address.endsWith('.js') ? html`<script type="module" src="${address}"></script>` : html`<link rel="stylesheet" href="${address}" />`;
-
 /** The part of the dashboard that shows what a page describes. */
 const dashboardParts: Readonly<Record<string, readonly [string, string]>> = {
   authentication: ['api-keys', 'API Keys'],
@@ -108,36 +99,33 @@ const dashboardParts: Readonly<Record<string, readonly [string, string]>> = {
   stream: ['live', 'Live'],
 };
 
-function dashboardLink(name: string): Html {
+/** The attributes of its body are what the script replaces in examples by what exists. */
+function layout({ name, title, content }: Topic, version: string, head: readonly Html[], navigation: Html): Html {
   const part = dashboardParts[name];
-  return part === undefined ? nothing : html`<a href="/#/${part[0]}">${part[1]} in the dashboard</a> · `;
-}
-
-/** What the script replaces in examples by what exists. */
-function bodyAttributes(): Html {
-  return html`data-origin="${localUrl}" data-mint="${exampleMint}" data-wallet="${exampleWallet}" data-order="${exampleOrderId}"
-  data-keyless="${keylessMark}"`;
-}
-
-function layout(
-  { name, title, content }: Topic,
-  version: string,
-  { head, navigation, attributes }: Record<'head' | 'navigation' | 'attributes', Html>,
-): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>${name === 'index' ? nothing : html`${title} · `}sluice ${version}</title>
+        <title>${name === 'index' ? '' : `${title} · `}sluice ${version}</title>
         <link rel="icon" href="data:," />
         ${head}
       </head>
-      <body ${attributes}>
+      <body
+        data-origin="${localUrl}"
+        data-mint="${exampleMint}"
+        data-wallet="${exampleWallet}"
+        data-order="${exampleOrderId}"
+        data-keyless="${keylessMark}"
+      >
         ${navigation}
         <main>
-          <p class="faint">${dashboardLink(name)}<a href="/docs/${name}.md">Markdown</a></p>
+          <p class="faint">
+            ${part === undefined ? '' : html`<a href="/#/${part[0]}">${part[1]} in the dashboard</a> · `}<a href="/docs/${name}.md"
+              >Markdown</a
+            >
+          </p>
           <h1>${title}</h1>
           ${content}
         </main>

@@ -1,107 +1,169 @@
 import type { Json, JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
-import { fieldTable, schemaLink } from './fields.ts';
-import { codeBlock, html, inline, nothing, prose, table, type Html } from './html.ts';
-import { at, words } from './json-at.ts';
+import { streamLimitTable } from '@sluice/shared/wire/stream/limits.ts';
+import { dialectAcks } from '@sluice/shared/wire/stream/pumpportal.ts';
+import { channels } from '@sluice/shared/wire/stream/topics.ts';
+import { fieldTable, schemaLink, type Schema } from './fields.ts';
+import { blocks, code, codeBlock, prose, table } from './markdown.ts';
+
+interface Reference {
+  readonly $ref: string;
+}
+
+/** The AsyncAPI document, as far as the pages show it. */
+export interface StreamDocument {
+  readonly info: { readonly description: string };
+  readonly channels: { readonly stream: { readonly address: string; readonly bindings: { readonly ws: { readonly query: Schema } } } };
+  readonly operations: Readonly<Record<string, Operation>>;
+  readonly components: {
+    readonly messages: Readonly<Record<string, Message>>;
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly securitySchemes: Readonly<Record<string, Credential>>;
+  };
+  readonly 'x-sluice-close-codes': readonly {
+    readonly code: number;
+    readonly name: string;
+    readonly reconnect: boolean;
+    readonly meaning: string;
+  }[];
+}
 
 interface Operation {
-  readonly name: string;
   readonly summary: string;
-  readonly messages: readonly string[];
-  readonly replies: readonly string[];
+  readonly messages: readonly Reference[];
+  readonly reply?: { readonly messages: readonly Reference[] };
 }
 
-/** The section about the stream: how to connect, commands, replies, frames, close codes, limits. */
-export function streamSection(asyncApi: JsonObject): Html {
-  const operations = operationsOf(asyncApi);
-  const commands = operations.filter(({ replies }) => replies.length > 0);
-  const sent = operations.filter(({ replies }) => replies.length === 0);
-  return html`<section id="stream">
-    <p><span class="method">WS</span> <code>${words(at(asyncApi, 'channels', 'stream', 'address'))}</code></p>
-    ${prose(words(at(asyncApi, 'info', 'description')))}
-    <h2 id="stream-connect">Connecting</h2>
-    ${credentials(asyncApi)}${fieldTable(at(asyncApi, 'channels', 'stream', 'bindings', 'ws', 'query') as JsonObject)}
-    <div data-console="${JSON.stringify(commandExamples(asyncApi, commands))}"></div>
-    <h2 id="stream-commands">Commands</h2>
-    ${commands.map((one) => operationSection(asyncApi, one))}
-    <h2 id="stream-frames">What the gateway sends</h2>
-    ${sent.map((one) => operationSection(asyncApi, one))}
-    <h2 id="stream-closes">Close codes</h2>
-    ${closeTable(asyncApi)}
-    <h2 id="stream-limits">Limits</h2>
-    ${limitTable(asyncApi)}
-  </section>`;
+interface Message {
+  readonly title: string;
+  readonly summary?: string;
+  readonly payload: Schema;
+  readonly examples: readonly [{ readonly payload: Json }];
 }
 
-function operationsOf(asyncApi: JsonObject): Operation[] {
-  const names = (messages: Json | undefined): string[] =>
-    ((messages ?? []) as readonly JsonObject[]).map(({ $ref }) => words($ref).split('/').at(-1)!);
-  return Object.entries(asyncApi['operations'] as Record<string, JsonObject>).map(([name, operation]) => ({
-    name,
-    summary: words(operation['summary']),
-    messages: names(operation['messages']),
-    replies: names(at(operation, 'reply', 'messages')),
-  }));
+interface Credential {
+  readonly type: string;
+  readonly scheme?: string;
+  readonly in?: string;
+  readonly name?: string;
+  readonly description: string;
+}
+
+const lastOf = ({ $ref }: Reference): string => $ref.split('/').at(-1)!;
+
+/** The page about the stream: how to connect, channels, commands, replies, frames, close codes, limits. A comment marks the place of the console. */
+export function streamPage(document: StreamDocument): string {
+  const { address, bindings } = document.channels.stream;
+  const operations = Object.entries(document.operations);
+  const sections = (are: 'received' | 'sent'): string[] =>
+    operations.filter(([, { reply }]) => (reply !== undefined) === (are === 'received')).map((one) => operationSection(document, ...one));
+  return blocks(
+    '# The stream',
+    'Live events over one WebSocket: commands, frames, close codes.',
+    `WS ${code(address)}`,
+    prose(document.info.description),
+    '## Connecting <!-- #stream-connect -->',
+    table(['credential', 'for'], Object.entries(document.components.securitySchemes).map(credentialRow)),
+    fieldTable(bindings.ws.query),
+    '<!-- console -->',
+    '## Channels <!-- #stream-channels -->',
+    channelTable(),
+    '## Commands <!-- #stream-commands -->',
+    ...sections('received'),
+    '## What the gateway sends <!-- #stream-frames -->',
+    ...sections('sent'),
+    "## Acknowledgements of PumpPortal's protocol <!-- #stream-acks -->",
+    dialectTable(),
+    '## Close codes <!-- #stream-closes -->',
+    closeTable(document),
+    '## Limits <!-- #stream-limits -->',
+    limitTable(),
+  );
+}
+
+/** The tables about the stream in REFERENCE.md, which has no examples. `errors`: the table of errors. `schemas`: the schemas of all messages. */
+export function streamReference(document: StreamDocument, errors: string, schemas: string): string {
+  return blocks(
+    '### Channels',
+    channelTable(),
+    '### Frames',
+    fieldTable(document.components.messages['tradeFrame']!.payload),
+    '### Error codes',
+    errors,
+    '### Close codes',
+    closeTable(document),
+    '### Limits',
+    limitTable(),
+    "### Acknowledgements of PumpPortal's protocol",
+    dialectTable(),
+    schemas.replaceAll(/^## (.*) <!-- .* -->$/gm, '### $1'),
+  ).replaceAll(/\(\/docs\/schemas#schema-(\w+)\)/g, (_, name: string) => `(#${name.toLowerCase()})`);
 }
 
 /** Commands for the live console. It sends `auth` itself. */
-function commandExamples(asyncApi: JsonObject, commands: readonly Operation[]): JsonObject[] {
-  return commands
-    .flatMap(({ messages }) => messages.filter((message) => message !== 'auth'))
-    .map((message) => {
-      const { title, examples } = at(asyncApi, 'components', 'messages', message) as JsonObject;
-      const [example] = examples as readonly JsonObject[];
-      return { title: title === 'method' ? 'PumpPortal' : title!, text: JSON.stringify(example!['payload']) };
+export function commandExamples({ operations, components }: StreamDocument): readonly JsonObject[] {
+  return Object.values(operations)
+    .flatMap(({ messages, reply }) => (reply === undefined ? [] : messages.map(lastOf)))
+    .filter((name) => name !== 'auth')
+    .map((name) => {
+      const { title, examples } = components.messages[name]!;
+      return { title: title === 'method' ? 'PumpPortal' : title, text: JSON.stringify(examples[0].payload) };
     });
 }
 
-function operationSection(asyncApi: JsonObject, { name, summary, messages, replies }: Operation): Html {
-  const shown = messages.map((message) => {
-    const { payload, examples, summary: about, title } = at(asyncApi, 'components', 'messages', message) as JsonObject;
-    const reference = at(payload, '$ref');
-    const [example] = examples as readonly JsonObject[];
-    const note = about === undefined || about === summary ? nothing : html`<p>${inline(words(about))}</p>`;
-    const what = typeof reference === 'string' ? html`<p>${schemaLink(reference)}</p>` : fieldTable(payload as JsonObject);
-    const code = codeBlock('json', JSON.stringify(example!['payload'], null, 1));
-    return html`<h4>${words(title)}</h4>
-      ${note}${what} ${replies.length > 0 ? code : html`<div class="recorded">${code}</div>`}`;
+function operationSection({ components }: StreamDocument, name: string, { summary, messages, reply }: Operation): string {
+  const replies = (reply?.messages ?? []).map((one) => code(lastOf(one).replace(/Reply$/, '')));
+  return blocks(
+    `### ${name} <!-- #operation-${name} -->`,
+    prose(summary),
+    reply === undefined ? '' : `Answered with ${replies.join(' or ')}`,
+    ...messages.map((message) => {
+      const { title, summary: about = summary, payload, examples } = components.messages[lastOf(message)]!;
+      return blocks(
+        `#### ${title}`,
+        about === summary ? '' : prose(about),
+        payload.$ref === undefined ? fieldTable(payload) : schemaLink(payload.$ref),
+        codeBlock(reply === undefined ? 'json recorded' : 'json', JSON.stringify(examples[0].payload, null, 1)),
+      );
+    }),
+  );
+}
+
+function credentialRow([id, { type, scheme, in: place, name = id, description }]: [string, Credential]): string[] {
+  const form = place === 'header' ? `header ${code(`${name}: …`)}` : `query ${code(`?${name}=…`)}`;
+  return [type === 'http' ? `header ${code(`Authorization: ${scheme === 'basic' ? 'Basic' : 'Bearer'} …`)}` : form, prose(description)];
+}
+
+function channelTable(): string {
+  const shown: Readonly<Record<string, { keys: readonly string[]; all?: boolean; interval?: boolean; own?: boolean }>> = channels;
+  const rows = Object.entries(shown).map(([name, { keys, all, interval, own }]) => {
+    const topics = [
+      ...(own === true ? [`${name}:<key id>`] : keys.length === 0 || all === true ? [name] : []),
+      ...(keys.includes('mints') ? [`${name}:<mint>${interval === true ? ':<interval>' : ''}`] : []),
+      ...(keys.includes('accounts') ? [`${name}:@<account>`] : []),
+    ];
+    const names = [...keys, ...(interval === true ? ['interval'] : [])].map(code).join(', ');
+    const given = own === true ? '– (of this API key)' : names === '' ? '–' : `${names}${all === true ? ', or none for all' : ''}`;
+    return [code(name), given, topics.map(code).join(', ')];
   });
-  const answers =
-    replies.length === 0
-      ? nothing
-      : html`<p>Answered with ${replies.map((reply) => html`<code>${reply.replace(/Reply$/, '')}</code> `)}</p>`;
-  return html`<section id="operation-${name}">
-    <h3>${name}</h3>
-    <p>${inline(summary)}</p>
-    ${answers}${shown}
-  </section>`;
+  return table(['channel', 'keys', 'topics of its frames'], rows);
 }
 
-function credentials(asyncApi: JsonObject): Html {
-  const schemes = Object.entries(at(asyncApi, 'components', 'securitySchemes') as Record<string, JsonObject>);
-  const rows = schemes.map(([name, scheme]) => [credentialForm(name, scheme), inline(words(scheme['description']))]);
-  return table(['credential', 'for'], rows);
-}
-
-function credentialForm(name: string, scheme: JsonObject): Html {
-  if (scheme['type'] === 'http') return html`header <code>Authorization: ${scheme['scheme'] === 'basic' ? 'Basic' : 'Bearer'} …</code>`;
-  const given = words(scheme['name'] ?? name);
-  return scheme['in'] === 'header' ? html`header <code>${given}: …</code>` : html`query <code>?${given}=…</code>`;
-}
-
-function closeTable(asyncApi: JsonObject): Html {
-  const rows = (asyncApi['x-sluice-close-codes'] as readonly JsonObject[]).map(({ code, name, reconnect, meaning }) => [
-    html`${Number(code)}`,
-    html`<code>${words(name)}</code>`,
-    html`${reconnect === true ? 'yes' : 'no'}`,
-    html`${words(meaning)}`,
+function closeTable({ 'x-sluice-close-codes': codes }: StreamDocument): string {
+  const rows = codes.map(({ code: number, name, reconnect, meaning }) => [
+    String(number),
+    code(name),
+    reconnect ? 'yes' : 'no',
+    prose(meaning),
   ]);
   return table(['code', 'name', 'reconnect', 'meaning'], rows);
 }
 
-function limitTable(asyncApi: JsonObject): Html {
-  const rows = Object.entries(asyncApi['x-sluice-limits'] as JsonObject).map(([name, value]) => [
-    html`<code>${name}</code>`,
-    html`${Number(value)}`,
-  ]);
-  return table(['limit', 'value'], rows);
+function limitTable(): string {
+  const rows = Object.entries(streamLimitTable).map(([name, [value, meaning]]) => [code(name), String(value), prose(meaning)]);
+  return table(['limit', 'value', 'meaning'], rows);
+}
+
+function dialectTable(): string {
+  const rows = Object.entries(dialectAcks).map(([method, message]) => [code(method), message]);
+  return table(['method', 'message'], rows);
 }

@@ -1,27 +1,22 @@
 import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
-import { endpointSection, errorRows, type ErrorRow } from './endpoint-section.ts';
-import { fieldTable } from './fields.ts';
-import { codeBlock, html, inline, prose, table, type Html } from './html.ts';
-import { at, words } from './json-at.ts';
+import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
+import { endpointSection, errorTable, type ErrorRow } from './endpoint-section.ts';
+import { fieldTable, type Schema } from './fields.ts';
 import { localUrl } from './local-url.ts';
-import { idOf, type ShownEndpoint } from './shown-endpoint.ts';
-import { streamSection } from './stream-section.ts';
+import { blocks, code, codeBlock, prose, table } from './markdown.ts';
+import type { ShownEndpoint } from './shown-endpoint.ts';
+import { streamPage, streamReference, type StreamDocument } from './stream-section.ts';
 
-/** One page of the documentation. */
-export interface Topic {
-  /** Last part of its path: `/docs/<name>`. */
-  readonly name: string;
-  readonly title: string;
-  /** One sentence. */
-  readonly summary: string;
-  readonly content: Html;
-  /** Its parts in the navigation. */
-  readonly entries: readonly Entry[];
-}
-
-interface Entry {
-  readonly id: string;
-  readonly label: string;
+/** The OpenAPI document without its endpoints, as far as the pages show it. */
+interface HttpDocument {
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly headers: Readonly<Record<string, { readonly description: string; readonly example: string | number }>>;
+    readonly securitySchemes: Readonly<Record<string, { readonly description: string }>>;
+    readonly examples: { readonly RATE_LIMIT: { readonly value: JsonObject } };
+  };
+  readonly 'x-sluice-errors': readonly ErrorRow[];
+  readonly 'x-sluice-plans': readonly { readonly name: string; readonly requestsPerMinute: number; readonly burst: number }[];
 }
 
 const tagTitles: Readonly<Record<string, string>> = {
@@ -34,102 +29,91 @@ const tagTitles: Readonly<Record<string, string>> = {
   documents: 'Documents',
 };
 
-/** All pages but the first, from both documents. */
-export function topicsOf(openApi: JsonObject, asyncApi: JsonObject, endpoints: readonly ShownEndpoint[]): readonly Topic[] {
-  const errors = openApi['x-sluice-errors'] as unknown as readonly ErrorRow[];
-  const page = (name: string, title: string, summary: string, content: Html, entries: readonly Entry[] = []): Topic => ({
-    name,
-    title,
-    summary,
-    content,
-    entries,
-  });
-  return [
-    page('authentication', 'Authentication', 'How a client presents its API key.', authentication(openApi)),
-    page(
-      'limits',
-      'Rate limits',
-      'Plans, their limits, and the headers that report them.',
-      html`${planTable(openApi)}${headerTable(openApi)}`,
-    ),
-    page('errors', 'Errors', 'Every error code, and what to do about it.', errorPage(openApi, errors)),
-    ...tagsOf(endpoints).map((tag) => endpointTopic(tag, endpoints, errors)),
-    page('stream', 'The stream', 'Live events over one WebSocket: commands, frames, close codes.', streamSection(asyncApi), [
-      { id: 'stream-connect', label: 'Connecting' },
-      { id: 'stream-commands', label: 'Commands' },
-      { id: 'stream-frames', label: 'Frames' },
-      { id: 'stream-closes', label: 'Close codes' },
-      { id: 'stream-limits', label: 'Limits' },
-    ]),
-    schemaTopic(openApi, asyncApi),
-  ];
-}
-
-function tagsOf(endpoints: readonly ShownEndpoint[]): string[] {
-  return [...new Set(endpoints.map(tagOf))];
-}
-
-const tagOf = ({ operation }: ShownEndpoint): string => words((operation['tags'] as readonly string[])[0]);
-
-function endpointTopic(tag: string, all: readonly ShownEndpoint[], errors: readonly ErrorRow[]): Topic {
-  const shown = all.filter((one) => tagOf(one) === tag);
+/** All pages that are made from both documents, as Markdown by their names. */
+export function topicTexts(
+  openApi: JsonObject,
+  asyncApi: JsonObject,
+  endpoints: readonly ShownEndpoint[],
+): Readonly<Record<string, string>> {
+  const http = openApi as unknown as HttpDocument;
+  const stream = asyncApi as unknown as StreamDocument;
+  const tags = [...new Set(endpoints.map(({ operation }) => operation.tags[0]))];
   return {
-    name: `http-${tag.toLowerCase()}`,
-    title: tagTitles[tag] ?? tag,
-    summary: shown.map(({ method, paths }) => `${method} ${paths[0]!}`).join(', '),
-    content: html`${shown.map((one) => endpointSection(one, errors))}`,
-    entries: shown.map(({ method, paths, operation }) => ({
-      id: idOf(operation),
-      label: `${method} ${paths[0]!}`,
-    })),
+    authentication: authentication(http),
+    limits: limits(http),
+    errors: blocks(
+      '# Errors',
+      'Every error code, and what to do about it.',
+      'Every error has this form. Branch on its code.',
+      codeBlock('json', JSON.stringify(http.components.examples.RATE_LIMIT.value, null, 1)),
+      errorTable(http['x-sluice-errors']),
+    ),
+    ...Object.fromEntries(tags.map((tag) => [`http-${tag.toLowerCase()}`, endpointPage(tag, endpoints, http)])),
+    stream: streamPage(stream),
+    schemas: blocks(
+      '# Schemas',
+      'Fields of all bodies, answers and events.',
+      // The same name means the same schema in both, because they come from the same source.
+      schemaSections({ ...stream.components.schemas, ...http.components.schemas }),
+    ),
   };
 }
 
-function errorPage(openApi: JsonObject, errors: readonly ErrorRow[]): Html {
-  return html`<p>Every error has this form. Branch on its code.</p>
-    ${codeBlock('json', JSON.stringify(at(openApi, 'components', 'examples', 'RATE_LIMIT', 'value'), null, 1))} ${errorRows(errors)}`;
+/** Blocks of REFERENCE.md: the table of endpoints, and what the stream sends and receives. */
+export function referenceBlocks(
+  endpoints: readonly EndpointSpec[],
+  openApi: JsonObject,
+  asyncApi: JsonObject,
+): Record<'endpoints' | 'protocol', string> {
+  const stream = asyncApi as unknown as StreamDocument;
+  const errors = errorTable((openApi as unknown as HttpDocument)['x-sluice-errors']);
+  const rows = endpoints.map(({ method, path, withApiPrefix, access, summary, errors: own, deprecated }) => {
+    const end = deprecated === undefined ? '' : ` Deprecated, works until ${deprecated.sunset}.`;
+    return [`${method} ${code(path)}`, withApiPrefix ? 'yes' : '–', access, `${summary}${end}`, own.map(code).join(' ') || '–'];
+  });
+  return {
+    endpoints: table(['method and path', 'also under `/api`', 'access', 'purpose', 'errors of its own'], rows),
+    protocol: streamReference(stream, errors, schemaSections(stream.components.schemas)),
+  };
 }
 
-function authentication(openApi: JsonObject): Html {
-  const schemes = Object.values(at(openApi, 'components', 'securitySchemes') as Record<string, JsonObject>);
-  return html`${schemes.map((scheme) => prose(words(scheme['description'])))}
-  ${codeBlock('sh', `curl -H "Authorization: Bearer $SLUICE_API_KEY" ${localUrl}/api/usage`)}`;
+function schemaSections(schemas: Readonly<Record<string, Schema>>): string {
+  const sections = Object.entries(schemas)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, schema]) => blocks(`## ${name} <!-- #schema-${name} -->`, prose(schema.description ?? ''), fieldTable(schema)));
+  return blocks(...sections);
 }
 
-function planTable(openApi: JsonObject): Html {
-  const rows = (openApi['x-sluice-plans'] as readonly JsonObject[]).map(({ name, requestsPerMinute, burst }) => [
-    html`${words(name)}`,
-    html`${Number(requestsPerMinute)}`,
-    html`${Number(burst)}`,
-  ]);
-  return html`<p>A key has one limit over all gateways together.</p>
-    ${table(['plan', 'requests per minute', 'burst'], rows)}`;
-}
-
-function headerTable(openApi: JsonObject): Html {
-  const all = Object.entries(at(openApi, 'components', 'headers') as Record<string, JsonObject>);
-  const rows = all.map(([name, { description, example }]) => [
-    html`<code>${name}</code>`,
-    inline(words(description)),
-    html`<code>${words(example)}</code>`,
-  ]);
-  return table(['header', 'meaning', 'example'], rows);
-}
-
-/** The schemas of both documents, each name once, because they come from the same source. */
-function schemaTopic(openApi: JsonObject, asyncApi: JsonObject): Topic {
-  const all = {
-    ...(at(asyncApi, 'components', 'schemas') as JsonObject),
-    ...(at(openApi, 'components', 'schemas') as JsonObject),
-  } as Record<string, JsonObject>;
-  const names = Object.keys(all).toSorted();
-  const sections = names.map(
-    (name) =>
-      html`<section id="schema-${name}">
-        <h2>${name}</h2>
-        ${prose(words(all[name]!['description']))}${fieldTable(all[name]!)}
-      </section>`,
+function endpointPage(tag: string, all: readonly ShownEndpoint[], http: HttpDocument): string {
+  const shown = all.filter(({ operation }) => operation.tags[0] === tag);
+  return blocks(
+    `# ${tagTitles[tag] ?? tag}`,
+    `${shown.map(({ method, paths }) => `${method} ${code(paths[0]!)}`).join(', ')}.`,
+    ...shown.map((one) => endpointSection(one, http['x-sluice-errors'])),
   );
-  const entries = names.map((name) => ({ id: `schema-${name}`, label: name }));
-  return { name: 'schemas', title: 'Schemas', summary: 'Fields of all bodies, answers and events.', content: html`${sections}`, entries };
+}
+
+function authentication({ components }: HttpDocument): string {
+  return blocks(
+    '# Authentication',
+    'How a client presents its API key.',
+    ...Object.values(components.securitySchemes).map(({ description }) => prose(description)),
+    codeBlock('sh', `curl -H "Authorization: Bearer $SLUICE_API_KEY" ${localUrl}/api/usage`),
+  );
+}
+
+function limits({ components, 'x-sluice-plans': plans }: HttpDocument): string {
+  return blocks(
+    '# Rate limits',
+    'Plans, their limits, and the headers that report them.',
+    'A key has one limit over all gateways together.',
+    table(
+      ['plan', 'requests per minute', 'burst'],
+      plans.map(({ name, requestsPerMinute, burst }) => [name, String(requestsPerMinute), String(burst)]),
+    ),
+    table(
+      ['header', 'meaning', 'example'],
+      Object.entries(components.headers).map(([name, { description, example }]) => [code(name), prose(description), code(String(example))]),
+    ),
+  );
 }

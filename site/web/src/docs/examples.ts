@@ -24,16 +24,13 @@ export function fill(text: string): string {
   return named.reduce((filled, [from, to]) => (from === '' ? filled : filled.replaceAll(from, to)), text);
 }
 
-/** Fills the code and the inputs of the page, again whenever more is known. What the reader has typed remains. */
+/** Fills the code of the page, again whenever more is known. */
 export function fillSamples(): void {
   // What was recorded remains: the name of a coin would not belong to another mint.
   const code = [...document.querySelectorAll('main pre code')].filter((each) => each.closest('.recorded') === null);
-  const inputs = [...document.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('input[data-in], textarea[data-in]')];
   const texts = code.map((element) => ({ element, text: element.textContent ?? '' }));
-  const values = inputs.map((input) => ({ input, text: input.defaultValue }));
   const refresh = (): void => {
     for (const { element, text } of texts) element.textContent = fill(text);
-    for (const { input, text } of values) input.defaultValue = fill(text);
   };
   examples.follow(refresh);
   refresh();

@@ -3,7 +3,7 @@ const storedName = 'sluice-docs-language';
 
 /** Opens the samples in the chosen language. A reader who opens another one chooses it. */
 export function followLanguage(): void {
-  const samples = [...document.querySelectorAll<HTMLDetailsElement>('.samples details')];
+  const samples = [...document.querySelectorAll<HTMLDetailsElement>('details.sample')];
   const languageOf = (sample: HTMLDetailsElement): string => sample.querySelector('summary')!.textContent ?? '';
   let chosen = localStorage.getItem(storedName) ?? '';
   const show = (): void => {

@@ -1,33 +1,51 @@
 import { render } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { faultText } from '../state/server.ts';
 import { Fault } from '../parts/parts.tsx';
+import { useStore } from '../state/store.ts';
 import { AnswerView, readAnswer, type Answer } from './answer.tsx';
 import { CallerField, sendAs } from './credentials.tsx';
-import { requestOf } from './request.ts';
+import { examples, fill } from './examples.ts';
+import { requestOf, type Input } from './request.ts';
 
-/** Shows the form of one endpoint. Its inputs are in the page; what sends them is added when it is opened. */
-export function connectTry(place: HTMLDetailsElement): void {
-  const form = place.querySelector('form')!;
-  const send = document.createElement('div');
-  form.append(send);
-  place.hidden = false;
-  place.addEventListener('toggle', () => render(<Send form={form} />, send), { once: true });
+/** The form of an endpoint, as the server describes it. */
+interface Form {
+  readonly method: string;
+  readonly path: string;
+  readonly spends: 'no' | 'always' | 'dryRun';
+  readonly inputs: readonly Field[];
 }
 
-function Send({ form }: { readonly form: HTMLFormElement }) {
-  const { method = '', path = '', spends = 'no' } = form.dataset;
+/** `text`: what it begins with. */
+interface Field extends Input {
+  readonly isRequired: boolean;
+  readonly hint: string;
+  /** What can be chosen; empty if any text can be typed. */
+  readonly options: readonly string[];
+}
+
+/** Shows the form of one endpoint when it is opened. */
+export function connectTry(place: HTMLDetailsElement): void {
+  const form = JSON.parse(place.dataset['form']!) as Form;
+  place.hidden = false;
+  const show = (): void => render(<Try form={form} />, place.appendChild(document.createElement('div')));
+  place.addEventListener('toggle', show, { once: true });
+}
+
+function Try({ form: { method, path, spends, inputs } }: { readonly form: Form }) {
+  useStore(examples);
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
   const [isReal, setIsReal] = useState(false);
   const [isWaiting, setIsWaiting] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
   const [answer, setAnswer] = useState<Answer | null>(null);
+  const textOf = ({ name, text }: Field): string => typed[name] ?? fill(text);
   const send = async (): Promise<void> => {
     setFault(null);
     setAnswer(null);
     setIsWaiting(true);
     try {
-      const inputs = [...form.querySelectorAll<HTMLInputElement>('[data-in]')];
-      const read = inputs.map(({ dataset, name, value }) => ({ place: dataset['in']!, name, text: value.trim() }));
+      const read = inputs.map((field) => ({ ...field, text: textOf(field).trim() }));
       const request = requestOf(method, path, read, spends === 'dryRun' && !isReal);
       const startedMs = performance.now();
       setAnswer(await readAnswer(await sendAs(...request), startedMs));
@@ -36,16 +54,19 @@ function Send({ form }: { readonly form: HTMLFormElement }) {
     }
     setIsWaiting(false);
   };
-  useEffect(() => {
-    const submit = (event: Event): void => {
-      event.preventDefault();
-      void send();
-    };
-    form.addEventListener('submit', submit);
-    return () => form.removeEventListener('submit', submit);
-  });
   return (
-    <>
+    <form
+      aria-label={`${method} ${path}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <div class="fields">
+        {inputs.map((field) => (
+          <FieldInput key={field.name} field={field} text={textOf(field)} onType={(text) => setTyped({ ...typed, [field.name]: text })} />
+        ))}
+      </div>
       <CallerField />
       {spends !== 'no' && <Spending hasDryRun={spends === 'dryRun'} isReal={isReal} onChange={setIsReal} />}
       <button type="submit" class={isReal ? 'sell' : 'primary'} disabled={isWaiting || (spends === 'always' && !isReal)}>
@@ -55,7 +76,38 @@ function Send({ form }: { readonly form: HTMLFormElement }) {
         <Fault text={fault} />
         {answer !== null && <AnswerView answer={answer} />}
       </div>
-    </>
+    </form>
+  );
+}
+
+interface FieldInputProps {
+  readonly field: Field;
+  readonly text: string;
+  readonly onType: (text: string) => void;
+}
+
+function FieldInput({ field: { place, name, isRequired, hint, options }, text, onType }: FieldInputProps) {
+  const shared = { required: isRequired, value: text };
+  const type = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }): void => onType(currentTarget.value);
+  return (
+    <label class={place}>
+      <span>
+        <code>{name}</code>
+        {isRequired ? '' : ' optional'}
+      </span>
+      {place === 'body' ? (
+        <textarea {...shared} rows={Math.min(text.split('\n').length, 12)} spellcheck={false} onInput={type} />
+      ) : options.length === 0 ? (
+        <input {...shared} placeholder={hint} spellcheck={false} autocomplete="off" onInput={type} />
+      ) : (
+        <select {...shared} onChange={type}>
+          <option value="">{hint}</option>
+          {options.map((option) => (
+            <option key={option}>{option}</option>
+          ))}
+        </select>
+      )}
+    </label>
   );
 }
 
