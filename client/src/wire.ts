@@ -1738,9 +1738,9 @@ export interface ErrorBody {
 export interface SubscribedReply {
   /** Chosen by the client; the reply has the same `id`. A number must be an integer of at most 53 bits, because larger ones cannot be returned exactly. If it is null or absent, the reply has null. */
   readonly id: string | number | null;
+  readonly op: 'subscribed';
   /** Present in the earlier messages of a long reply: the `id` of the command. Their own `id` is null. The last message is the reply itself. */
   readonly of?: string | number | null;
-  readonly op: 'subscribed';
   readonly channel: 'newTokens' | 'migrations' | 'trades' | 'prices' | 'candles' | 'orders';
   /** Mints and accounts that are followed from now on; empty if the command names none. */
   readonly accepted: readonly string[];

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sluice } from '@sluice/client';
-import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/orders/trade-examples.ts';
+import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/values/values.ts';
 import { transformSync } from 'esbuild';
 import type { Place } from './dialogues.ts';
 import { blocksOf, type Block } from './find.ts';

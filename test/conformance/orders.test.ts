@@ -8,7 +8,7 @@ import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
-import { OrderEvent } from '@sluice/shared/wire/orders/order-event.ts';
+import { OrderEvent } from '@sluice/shared/wire/orders/orders.ts';
 import { orderEndpoint, orderPageEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

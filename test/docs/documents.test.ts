@@ -11,7 +11,6 @@ import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { AuthCommand, ListCommand, PingCommand, subscribeSchemas, unsubscribeSchemas } from '@sluice/shared/wire/stream/commands.ts';
 import { eventSchemas } from '@sluice/shared/wire/events/events.ts';
-import { BuyBody, OrderObject, SendAnswer, TradeAnswer, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
 import { endpointErrors, endpointPaths } from '@sluice/shared/wire/documents/openapi/endpoint-errors.ts';
 import { exampleOf } from '@sluice/shared/wire/documents/openapi/example.ts';
@@ -239,22 +238,6 @@ describe('the OpenAPI document', () => {
   it('has examples of PumpPortal orders that name a wallet, and of readiness that name a part', () => {
     expect(exampleOf(pumpPortalLocalEndpoint.body as SchemaShape)).toHaveProperty('publicKey');
     expect(exampleOf(readyEndpoint.query.properties.exclude as SchemaShape)).toBe('ingest');
-  });
-
-  it('has trading examples that show one successful order', () => {
-    const [asked, answered, built, sent, order] = [BuyBody, TradeAnswer, transactionBuyEndpoint.answer, SendAnswer, OrderObject].map(
-      (schema) => exampleOf(schema as SchemaShape) as Node,
-    );
-    const { publicKey, mint, amount } = asked!;
-    for (const listed of [answered, built, order])
-      expect(listed).toMatchObject({ side: 'buy', publicKey, mint, quote: { inUiAmount: amount } });
-    const { orderId, signature, lastValidBlockHeight, pool, poolAddress, quoteMint, quote } = answered!;
-    const known = { orderId, signature, lastValidBlockHeight, publicKey, error: null };
-    for (const listed of [answered, sent, order]) expect(listed).toMatchObject(known);
-    const { outAmount, feeTotal } = quote as { outAmount: string; feeTotal: string };
-    const fill = { pool, baseAmount: outAmount, traderQuoteAmount: '100000000', venueFees: feeTotal };
-    expect(order).toMatchObject({ status: 'confirmed', quote, poolAddress, quoteMint, fill });
-    expect(new Set([publicKey, mint, poolAddress, quoteMint]).size).toBe(4);
   });
 });
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/orders/trade-examples.ts';
+import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/values/values.ts';
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
 import { WebSocket } from 'ws';
 import { connectWeb3 } from '../support/chain/web3.ts';

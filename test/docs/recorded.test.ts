@@ -6,7 +6,7 @@ import { eventSchemas } from '@sluice/shared/wire/events/events.ts';
 import { exampleOf } from '@sluice/shared/wire/documents/openapi/example.ts';
 import type { Recorded } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
-import { exampleMint } from '@sluice/shared/wire/orders/trade-examples.ts';
+import { exampleMint } from '@sluice/shared/wire/values/values.ts';
 import { dialectSchemas } from '@sluice/shared/wire/stream/pumpportal.ts';
 import { EventFrame, noticeSchemas, replySchemas } from '@sluice/shared/wire/stream/replies.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';

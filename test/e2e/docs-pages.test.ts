@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { guidePages } from '@sluice/site/docs/guides.ts';
-import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/orders/trade-examples.ts';
+import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/values/values.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { currentBuild } from '../../compile/build-folder.mjs';

@@ -23,7 +23,6 @@ const readsEnvironment = (path: string): boolean =>
 /** The contract, its examples, what is generated from it, and the name of a coin. */
 const namingPrograms: ReadonlySet<string> = new Set([
   'shared/src/wire/venues.ts',
-  'shared/src/wire/orders/trade-examples.ts',
   'client/src/wire.ts',
   'site/web/src/state/metadata/well-known.ts',
 ]);

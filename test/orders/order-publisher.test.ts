@@ -4,7 +4,7 @@ import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
-import type { OrderEvent } from '@sluice/shared/wire/orders/order-event.ts';
+import type { OrderEvent } from '@sluice/shared/wire/orders/orders.ts';
 import { describe, expect, it } from 'vitest';
 import { until } from '../support/gateway.ts';
 import { newOrder } from '../support/orders.ts';

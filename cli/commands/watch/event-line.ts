@@ -1,6 +1,6 @@
 import { oneLine, printableValue } from '@sluice/shared/runtime/log/terminal-text.ts';
 import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
-import type { OrderEvent } from '@sluice/shared/wire/orders/order-event.ts';
+import type { OrderEvent } from '@sluice/shared/wire/orders/orders.ts';
 import type {
   CandleEvent,
   MigrationEvent,

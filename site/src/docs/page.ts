@@ -1,5 +1,5 @@
 import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
-import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/orders/trade-examples.ts';
+import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/values/values.ts';
 import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
 import { guidePages, readGuides } from './guides.ts';
 import { html, type Html } from './html.ts';

@@ -1,6 +1,6 @@
 import { errorTable, type ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
-import type { OrderEvent } from '@sluice/shared/wire/orders/order-event.ts';
+import type { OrderEvent } from '@sluice/shared/wire/orders/orders.ts';
 import type { OrderObject, OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import type { OrderFill, OrderState, OrderTerms, StoredOrder, PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';

@@ -2,7 +2,7 @@ import { Type, type Static, type TObject, type TProperties } from 'typebox';
 import { commitments, Fees, Traits, Venue } from '../values/event-parts.ts';
 import { quoteCoins } from '../values/money.ts';
 import { candleIntervalNames } from '../values/intervals.ts';
-import { OrderEvent } from '../orders/order-event.ts';
+import { OrderEvent } from '../orders/orders.ts';
 import {
   Address,
   BlockTime,
@@ -12,6 +12,8 @@ import {
   Decimals,
   EventId,
   FreeText,
+  Group,
+  Message,
   Nullable,
   PublishedLink,
   Raw,
@@ -51,15 +53,12 @@ const common = {
   simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
 } as const;
 
-export const Reserves = Type.Object(
-  {
-    virtualBase: Raw('Base reserve that determines the price.'),
-    virtualQuote: Raw('Quote reserve that determines the price, with its virtual part.'),
-    realBase: Raw('Base tokens that can be bought.'),
-    realQuote: Raw('Quote coins held.'),
-  },
-  { additionalProperties: false, description: 'Reserves after the event.' },
-);
+export const Reserves = Group('Reserves after the event.', {
+  virtualBase: Raw('Base reserve that determines the price.'),
+  virtualQuote: Raw('Quote reserve that determines the price, with its virtual part.'),
+  realBase: Raw('Base tokens that can be bought.'),
+  realQuote: Raw('Quote coins held.'),
+});
 
 const ReservesOrNull = Nullable(Reserves, 'Null if reserves do not determine the price of the venue (concentrated liquidity).');
 
@@ -84,7 +83,7 @@ const valuation = {
 } as const;
 
 function event<P extends TProperties>(type: string, description: string, properties: P): TObject<P> {
-  return Type.Object(properties, { additionalProperties: false, title: type, description });
+  return Message(type, description, properties);
 }
 
 export const TradeEvent = event('trade', 'A swap that happened on chain.', {
@@ -251,14 +250,10 @@ export const CandleEvent = event(
   },
 );
 
-export const RetractEvent = Type.Object(
+export const RetractEvent = Message(
+  'retract',
+  'An earlier event is void, because its fork died. A candle is void if none of its trades is left, or none that shows a price.',
   { type: Type.Literal('retract'), id: EventId('Id of the retracted event.') },
-  {
-    additionalProperties: false,
-    title: 'retract',
-    description:
-      'An earlier event is void, because its fork died. A candle is void if none of its trades is left, or none that shows a price.',
-  },
 );
 
 export const eventSchemas = {

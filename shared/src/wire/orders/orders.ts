@@ -1,14 +1,16 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { errorTable, type ErrorCode } from '../../runtime/errors/codes.ts';
-import { Venue } from '../values/event-parts.ts';
+import { commitments, Venue } from '../values/event-parts.ts';
 import {
   Address,
   BlockHeight,
   BlockTime,
   Closed,
-  closed,
   Decimals,
+  EventId,
   FreeText,
+  Group,
+  Message,
   Nullable,
   OrderId,
   Raw,
@@ -17,6 +19,7 @@ import {
   Slot,
   Ui,
   UnixMs,
+  UnixUs,
 } from '../values/values.ts';
 
 /**
@@ -46,29 +49,26 @@ export const OrderStatus = Type.Enum([...orderStates], {
     '`accepted`: stored, not sent yet (no order is, so far). `simulated`: a dry run that passed; nothing was stored or sent. `submitted`: sent to the chain. `processed`, `confirmed`, `finalized`: in a block with this commitment. `failed`: it landed and failed. `expired`: it can no longer land. `unknown`: no node reports its state yet; sluice keeps asking. `finalized`, `failed` and `expired` are final.',
 });
 
-const OrderFill = Type.Object(
-  {
-    pool: Venue,
-    baseAmount: Raw('Tokens traded.'),
-    baseDecimals: Decimals(),
-    baseUiAmount: Ui('baseAmount in whole tokens.'),
-    quoteAmount: Raw('Quote coins through the pool, without fees.'),
-    quoteDecimals: Decimals(),
-    quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
-    traderQuoteAmount: Raw('Quote coins that the wallet paid (buy) or received (sell), with all fees of the venue.'),
-    traderQuoteUiAmount: Ui('traderQuoteAmount in whole quote coins.'),
-    venueFees: Raw('Fees of the venue, in the quote coin.'),
-    venueFeesUi: Ui('venueFees in whole quote coins.'),
-    price: Ui('Quote coins for one token, with all fees of the venue.'),
-    networkFee: Raw('Base fee and priority fee, lamports.'),
-    otherLamports: SignedRaw(
-      'Everything else that the wallet paid, lamports: rent of created accounts, less that of closed ones, and tips. Negative if it received more than it paid. Wrapped SOL of the wallet counts as its SOL.',
-    ),
-    slot: Slot('Slot of the block.'),
-    blockTime: BlockTime(),
-  },
-  { ...closed, description: 'What the transaction did, read from the landed transaction.' },
-);
+const OrderFill = Group('What the transaction did, read from the landed transaction.', {
+  pool: Venue,
+  baseAmount: Raw('Tokens traded.'),
+  baseDecimals: Decimals(),
+  baseUiAmount: Ui('baseAmount in whole tokens.'),
+  quoteAmount: Raw('Quote coins through the pool, without fees.'),
+  quoteDecimals: Decimals(),
+  quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
+  traderQuoteAmount: Raw('Quote coins that the wallet paid (buy) or received (sell), with all fees of the venue.'),
+  traderQuoteUiAmount: Ui('traderQuoteAmount in whole quote coins.'),
+  venueFees: Raw('Fees of the venue, in the quote coin.'),
+  venueFeesUi: Ui('venueFees in whole quote coins.'),
+  price: Ui('Quote coins for one token, with all fees of the venue.'),
+  networkFee: Raw('Base fee and priority fee, lamports.'),
+  otherLamports: SignedRaw(
+    'Everything else that the wallet paid, lamports: rent of created accounts, less that of closed ones, and tips. Negative if it received more than it paid. Wrapped SOL of the wallet counts as its SOL.',
+  ),
+  slot: Slot('Slot of the block.'),
+  blockTime: BlockTime(),
+});
 
 export const OrderFault = Closed({
   code: Type.Enum(Object.keys(errorTable) as ErrorCode[], { description: 'From the table of errors.' }),
@@ -107,3 +107,18 @@ export const orderFields = {
   createdAtMs: UnixMs('When it was accepted, Unix milliseconds.'),
   updatedAtMs: UnixMs('When it last changed, Unix milliseconds.'),
 } as const;
+
+export const OrderEvent = Message('order', 'An order of this API key changed.', {
+  type: Type.Literal('order'),
+  id: EventId('`<order id>:<version>`: unique.'),
+  ...orderFields,
+  slot: Nullable(Slot(), 'Slot of its block; null if no block is known.'),
+  blockTime: BlockTime(),
+  commitment: Nullable(Type.Enum([...commitments]), 'Commitment at which its block was seen; null if no block is known.'),
+  ts: Closed({
+    received: UnixUs('When the change was stored, Unix microseconds.'),
+    published: UnixUs('When it was published, Unix microseconds.'),
+  }),
+  simulated: Type.Optional(Type.Literal(true, { description: 'Present and true on the simulated chain.' })),
+});
+export type OrderEvent = Static<typeof OrderEvent>;

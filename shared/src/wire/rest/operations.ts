@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
 import { venueNames } from '../venues.ts';
-import { Closed, closed, Count, Epoch, FreeText, Nullable, Slot, Titled, Version } from '../values/values.ts';
+import { Closed, Count, Epoch, FreeText, Group, Nullable, Slot, Titled, Version } from '../values/values.ts';
 
-const Percentile = (description: string) => Type.Union([Type.Number({ minimum: 0 }), Type.Null()], { description });
+const Percentile = (description: string) => Nullable(Type.Number({ minimum: 0 }), description);
 const latencies = (count: string, p50: string) =>
   Closed({
     count: Count(count),
@@ -39,10 +39,10 @@ const PartReports = Type.Record(
   }),
   { description: `The parts that the gateway needs: ${partNames.map((name) => `\`${name}\``).join(', ')}.` },
 );
-const TradingRole = Type.Union([Type.Enum(['self', 'other']), Type.Null()], {
-  description:
-    'The gateway that holds the trading role: this one, or another one, to which this one hands over its orders. Null if it is unknown.',
-});
+const TradingRole = Nullable(
+  Type.Enum(['self', 'other']),
+  'The gateway that holds the trading role: this one, or another one, to which this one hands over its orders. Null if it is unknown.',
+);
 const step = (what: string) => latencies('Orders measured.', `${what}, microseconds, median.`);
 
 const Status = Titled('status', {
@@ -50,24 +50,20 @@ const Status = Titled('status', {
   version: Version('Version of sluice.'),
   apiVersion: Version('Version of the API, as in `X-API-Version`.'),
   node: Version('Version of Node.js.'),
-  transport: Type.Union([Type.Enum(['uws', 'node']), Type.Null()], { description: 'What speaks HTTP.' }),
+  transport: Nullable(Type.Enum(['uws', 'node']), 'What speaks HTTP.'),
   startedAtMs: Count('Start of this gateway, Unix time in milliseconds.'),
   uptimeMs: Count('Time since then.'),
   draining: Type.Boolean({ description: 'The gateway is about to restart and accepts no new connections.' }),
-  lag: Type.Object(
-    {
-      slots: Type.Union(
-        [Count('How many slots ingest is behind the newest slot that nodes report to this gateway, at least.'), Type.Null()],
-        {
-          description: 'Null if no node reports slots to this gateway.',
-        },
-      ),
-      ms: Type.Union([Count('Time since a node reported a new slot to ingest, as of the last report of ingest.'), Type.Null()], {
-        description: 'Null if no ingest process reports it.',
-      }),
-    },
-    { ...closed, description: 'How far the stream may be behind the chain.' },
-  ),
+  lag: Group('How far the stream may be behind the chain.', {
+    slots: Nullable(
+      Count('How many slots ingest is behind the newest slot that nodes report to this gateway, at least.'),
+      'Null if no node reports slots to this gateway.',
+    ),
+    ms: Nullable(
+      Count('Time since a node reported a new slot to ingest, as of the last report of ingest.'),
+      'Null if no ingest process reports it.',
+    ),
+  }),
   parts: PartReports,
   chain: Nullable(
     Closed({
@@ -87,14 +83,11 @@ const Status = Titled('status', {
         }),
         'The price of SOL that events are valued with; null before the first.',
       ),
-      gaps: Type.Object(
-        {
-          filled: Nullable(Count('Transactions that no node delivered live, and that were read from history.')),
-          lostTransactions: Nullable(Count('Transactions that no node delivered live, and that none shows.')),
-          lostSlots: Nullable(Count('Slots of which something is missing in the stream.')),
-        },
-        { ...closed, description: 'Counts since it started.' },
-      ),
+      gaps: Group('Counts since it started.', {
+        filled: Nullable(Count('Transactions that no node delivered live, and that were read from history.')),
+        lostTransactions: Nullable(Count('Transactions that no node delivered live, and that none shows.')),
+        lostSlots: Nullable(Count('Slots of which something is missing in the stream.')),
+      }),
       sources: Type.Array(
         Closed({
           name: Type.String({ maxLength: maxSourceNameChars, description: 'As in `SOURCES`.' }),
@@ -110,13 +103,10 @@ const Status = Titled('status', {
         }),
         { maxItems: maxFeeds, description: 'The ways in which it reads the chain. Counts since it started.' },
       ),
-      forks: Type.Object(
-        {
-          deadSlots: Nullable(Count('Slots that were seen and did not become part of the chain.')),
-          retracted: Nullable(Count('Events that were retracted because of them.')),
-        },
-        { ...closed, description: 'Counts since it started.' },
-      ),
+      forks: Group('Counts since it started.', {
+        deadSlots: Nullable(Count('Slots that were seen and did not become part of the chain.')),
+        retracted: Nullable(Count('Events that were retracted because of them.')),
+      }),
     }),
     'How far the leading ingest process has followed the chain; null if none leads. A field is null if the process does not report it.',
   ),
@@ -137,9 +127,7 @@ const Status = Titled('status', {
     { maxItems: maxSources, description: 'The nodes from which ingest processes receive the chain.' },
   ),
   cluster: Closed({
-    simulated: Type.Union([Type.Boolean(), Type.Null()], {
-      description: 'Whether the chain is simulated; null while no ingest process reports it.',
-    }),
+    simulated: Nullable(Type.Boolean(), 'Whether the chain is simulated; null while no ingest process reports it.'),
   }),
   endpoints: Type.Array(
     Closed({
@@ -170,30 +158,24 @@ const Status = Titled('status', {
       oldestAtMs: Nullable(Count('When the oldest of them was published, Unix time in milliseconds.')),
     }),
   }),
-  orders: Type.Union(
-    [
-      Closed({
-        open: Count('Orders that this gateway follows.'),
-        stored: Count('Orders that it stored since its start.'),
-        finalized: Count('Orders that ended filled.'),
-        failed: Count('Orders that ended failed.'),
-        expired: Count('Orders that expired.'),
-        executionUs: Type.Object(
-          {
-            quote: step('Quoting'),
-            build: step('Building the message'),
-            simulate: step('Simulating it'),
-            sign: step('Signing it'),
-            store: step('Storing the order durably'),
-            send: step('Sending the message to the nodes'),
-            total: step('From the request to the answer'),
-          },
-          { ...closed, description: 'Latencies of the orders that were sent.' },
-        ),
+  orders: Nullable(
+    Closed({
+      open: Count('Orders that this gateway follows.'),
+      stored: Count('Orders that it stored since its start.'),
+      finalized: Count('Orders that ended filled.'),
+      failed: Count('Orders that ended failed.'),
+      expired: Count('Orders that expired.'),
+      executionUs: Group('Latencies of the orders that were sent.', {
+        quote: step('Quoting'),
+        build: step('Building the message'),
+        simulate: step('Simulating it'),
+        sign: step('Signing it'),
+        store: step('Storing the order durably'),
+        send: step('Sending the message to the nodes'),
+        total: step('From the request to the answer'),
       }),
-      Type.Null(),
-    ],
-    { description: 'Execution of orders; null if this gateway does not trade.' },
+    }),
+    'Execution of orders; null if this gateway does not trade.',
   ),
   trading: Nullable(
     Closed({

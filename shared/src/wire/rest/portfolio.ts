@@ -7,6 +7,8 @@ import {
   closed,
   Count,
   Decimals,
+  exampleWallet,
+  Group,
   maxLabelChars,
   Ms,
   Nullable,
@@ -18,7 +20,6 @@ import {
   Ui,
   UnixMs,
 } from '../values/values.ts';
-import { exampleWallet } from '../orders/trade-examples.ts';
 
 /** Maximum number of mints that one answer lists. */
 export const maxHoldings = 1_000;
@@ -28,17 +29,14 @@ const share = Nullable(
   'Null if the value or the total is unknown.',
 );
 
-const Sol = Type.Object(
-  {
-    amount: Raw('Lamports in the wallet itself; wrapped SOL is among the holdings.'),
-    decimals: Decimals(),
-    uiAmount: Ui('SOL.'),
-    priceUsd: Nullable(Ui('USD for one SOL.'), 'Null if `solUsd` is.'),
-    valueUsd: Nullable(Ui('Value in USD.'), 'Null if `solUsd` is.'),
-    sharePercent: share,
-  },
-  { ...closed, description: 'What the wallet holds in SOL.' },
-);
+const Sol = Group('What the wallet holds in SOL.', {
+  amount: Raw('Lamports in the wallet itself; wrapped SOL is among the holdings.'),
+  decimals: Decimals(),
+  uiAmount: Ui('SOL.'),
+  priceUsd: Nullable(Ui('USD for one SOL.'), 'Null if `solUsd` is.'),
+  valueUsd: Nullable(Ui('Value in USD.'), 'Null if `solUsd` is.'),
+  sharePercent: share,
+});
 
 const unpricedReasons = [...priceNullReasons, 'not_looked_up', 'nft'] as const;
 export type UnpricedReason = (typeof unpricedReasons)[number];
@@ -88,18 +86,14 @@ export const Portfolio = Titled('portfolio', {
   asOfMs: Ms('Unix time of this answer. An answer may be reused for up to 2 s, unless the wallet has traded since.'),
   simulated: Type.Optional(Type.Literal(true, { description: 'Present and true if the chain is simulated.' })),
   paper: Type.Optional(
-    Type.Object(
+    Group(
+      'Present if it is a paper wallet: its balances are on paper, and nothing of them is on the chain. Its holdings without a price count as 0.',
       {
         ...paperStart,
         resultSol: Type.Number({
           description: 'Value of the wallet now, less startUiAmount: what its trades have gained or lost, with all fees. SOL.',
         }),
         resultPct: Nullable(Type.Number({ description: 'The same in percent of startUiAmount.' }), 'Null if startUiAmount is not above 0.'),
-      },
-      {
-        ...closed,
-        description:
-          'Present if it is a paper wallet: its balances are on paper, and nothing of them is on the chain. Its holdings without a price count as 0.',
       },
     ),
   ),
@@ -137,32 +131,14 @@ export const portfolioEndpoint = defineEndpoint({
   errors: ['UPSTREAM_UNAVAILABLE'],
 });
 
-const PaperWallet = Type.Object(
-  {
-    publicKey: Address('The wallet. It is an address without a secret key: coins that are sent to it on a real chain are lost.'),
-    label: Nullable(Type.String({ maxLength: maxLabelChars }), 'The note of its owner; null if there is none.'),
-    amount: Raw('Lamports on paper.'),
-    decimals: Decimals(),
-    uiAmount: Ui('SOL on paper.'),
-    ...paperStart,
-  },
-  {
-    ...closed,
-    title: 'paper wallet',
-    examples: [
-      {
-        publicKey: exampleWallet,
-        label: 'first strategy',
-        amount: '10000000000',
-        decimals: 9,
-        uiAmount: 10,
-        startAmount: '10000000000',
-        startUiAmount: 10,
-        startedAtMs: null,
-      },
-    ],
-  },
-);
+const PaperWallet = Titled('paper wallet', {
+  publicKey: Address('The wallet. It is an address without a secret key: coins that are sent to it on a real chain are lost.'),
+  label: Nullable(Type.String({ maxLength: maxLabelChars }), 'The note of its owner; null if there is none.'),
+  amount: Raw('Lamports on paper.'),
+  decimals: Decimals(),
+  uiAmount: Ui('SOL on paper.'),
+  ...paperStart,
+});
 export type PaperWallet = Static<typeof PaperWallet>;
 
 const paper = {

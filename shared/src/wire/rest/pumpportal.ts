@@ -3,13 +3,14 @@ import { pumpPortalVenue, tradedVenueNames } from '../venues.ts';
 import { OrderStatus } from '../orders/orders.ts';
 import { defineEndpoint, expiryHeader, keylessQuota } from './endpoint.ts';
 import { slippageLimits } from './quote.ts';
-import { exampleMint, exampleWallet } from '../orders/trade-examples.ts';
 import { refusedNames } from './fields.ts';
 import {
   addressPattern,
   closed,
   decimalPattern,
   type Described,
+  exampleMint,
+  exampleWallet,
   FreeText,
   Nullable,
   OrderId,

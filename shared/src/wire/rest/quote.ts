@@ -1,15 +1,14 @@
 import { Type, type Static } from 'typebox';
-import { venueNames } from '../venues.ts';
-import { quotedVenueNames } from '../venues.ts';
+import { quotedVenueNames, venueNames } from '../venues.ts';
 import { Fees } from '../values/event-parts.ts';
 import { defineEndpoint } from './endpoint.ts';
-import { exampleMint } from '../orders/trade-examples.ts';
 import { Venue } from './fields.ts';
 import {
   Address,
   Closed,
   closed,
   Decimals,
+  exampleMint,
   Ms,
   Nullable,
   percentPattern,

@@ -10,6 +10,7 @@ import {
   closed,
   Count,
   Decimals,
+  Group,
   Ms,
   Nullable,
   Raw,
@@ -34,61 +35,55 @@ const TransferFee = Closed({
   withdrawAuthority: Nullable(Address('May withdraw the withheld fees.'), 'Null: no one may.'),
 });
 
-const Extensions = Type.Object(
-  {
-    transferFee: Nullable(TransferFee, 'Fee that is withheld from transfers; null if the mint has no such extension.'),
-    transferHook: Nullable(
-      Closed({
-        programId: Nullable(Address('Program that every transfer calls. It can refuse the transfer.'), 'Null: currently none.'),
-        authority: Nullable(Address('May set the program.'), 'Null: no one may.'),
-      }),
-      'Null if the mint has no such extension.',
-    ),
-    permanentDelegate: Nullable(Address('May move or burn the tokens of every holder.'), 'Null: no one may.'),
-    defaultAccountState: Nullable(
-      Type.Enum(['initialized', 'frozen'], {
-        description: 'State of new token accounts. A `frozen` account can neither receive nor send.',
-      }),
-      'Null if the mint has no such extension.',
-    ),
-    nonTransferable: Type.Boolean({ description: 'Tokens cannot be moved, only burned.' }),
-    pausable: Nullable(
-      Closed({
-        paused: Type.Boolean({ description: 'Whether transfers, mints and burns are paused now.' }),
-        authority: Nullable(Address('May pause and resume.'), 'Null: no one may.'),
-      }),
-      'Null if the mint has no such extension.',
-    ),
-    confidentialTransfer: Type.Boolean({ description: 'Amounts of transfers may be hidden.' }),
-    interestBearing: Nullable(
-      Closed({
-        rateBps: Type.Integer({
-          minimum: -32_768,
-          maximum: 32_767,
-          description: 'Yearly interest by which UI amounts grow, basis points; may be negative.',
-        }),
-        authority: Nullable(Address('May set the rate.'), 'Null: no one may.'),
-      }),
-      'Other programs may display UI amounts with interest; sluice never does. Null if the mint has no such extension.',
-    ),
-    scaledUiAmount: Nullable(
-      Closed({
-        multiplier: Type.Number({ description: 'Other programs multiply UI amounts by it; sluice never does.' }),
-        authority: Nullable(Address('May set it.'), 'Null: no one may.'),
-      }),
-      'Null if the mint has no such extension.',
-    ),
-    closeAuthority: Nullable(Address('May close the mint once its supply is 0.'), 'Null: no one may.'),
-    others: Type.Array(Type.Integer({ minimum: 0, maximum: 65_535 }), {
-      maxItems: 256,
-      description: 'Other extensions of the mint, except metadata, by their type numbers in Token-2022.',
+const Extensions = Group('Extensions of the mint that affect holders. All null or false for SPL Token mints, which have no extensions.', {
+  transferFee: Nullable(TransferFee, 'Fee that is withheld from transfers; null if the mint has no such extension.'),
+  transferHook: Nullable(
+    Closed({
+      programId: Nullable(Address('Program that every transfer calls. It can refuse the transfer.'), 'Null: currently none.'),
+      authority: Nullable(Address('May set the program.'), 'Null: no one may.'),
     }),
-  },
-  {
-    ...closed,
-    description: 'Extensions of the mint that affect holders. All null or false for SPL Token mints, which have no extensions.',
-  },
-);
+    'Null if the mint has no such extension.',
+  ),
+  permanentDelegate: Nullable(Address('May move or burn the tokens of every holder.'), 'Null: no one may.'),
+  defaultAccountState: Nullable(
+    Type.Enum(['initialized', 'frozen'], {
+      description: 'State of new token accounts. A `frozen` account can neither receive nor send.',
+    }),
+    'Null if the mint has no such extension.',
+  ),
+  nonTransferable: Type.Boolean({ description: 'Tokens cannot be moved, only burned.' }),
+  pausable: Nullable(
+    Closed({
+      paused: Type.Boolean({ description: 'Whether transfers, mints and burns are paused now.' }),
+      authority: Nullable(Address('May pause and resume.'), 'Null: no one may.'),
+    }),
+    'Null if the mint has no such extension.',
+  ),
+  confidentialTransfer: Type.Boolean({ description: 'Amounts of transfers may be hidden.' }),
+  interestBearing: Nullable(
+    Closed({
+      rateBps: Type.Integer({
+        minimum: -32_768,
+        maximum: 32_767,
+        description: 'Yearly interest by which UI amounts grow, basis points; may be negative.',
+      }),
+      authority: Nullable(Address('May set the rate.'), 'Null: no one may.'),
+    }),
+    'Other programs may display UI amounts with interest; sluice never does. Null if the mint has no such extension.',
+  ),
+  scaledUiAmount: Nullable(
+    Closed({
+      multiplier: Type.Number({ description: 'Other programs multiply UI amounts by it; sluice never does.' }),
+      authority: Nullable(Address('May set it.'), 'Null: no one may.'),
+    }),
+    'Null if the mint has no such extension.',
+  ),
+  closeAuthority: Nullable(Address('May close the mint once its supply is 0.'), 'Null: no one may.'),
+  others: Type.Array(Type.Integer({ minimum: 0, maximum: 65_535 }), {
+    maxItems: 256,
+    description: 'Other extensions of the mint, except metadata, by their type numbers in Token-2022.',
+  }),
+});
 
 const Window = Closed({
   buys: Count('Buys.'),
@@ -98,13 +93,9 @@ const Window = Closed({
 });
 
 const Windows = Nullable(
-  Type.Object(
+  Group(
+    'Trades in all followed pools, by block time: in the current minute and the 4, 59 or 1,439 minutes before it. Trades before this installation began to follow the chain are missing.',
     { '5m': Window, '1h': Window, '24h': Window },
-    {
-      ...closed,
-      description:
-        'Trades in all followed pools, by block time: in the current minute and the 4, 59 or 1,439 minutes before it. Trades before this installation began to follow the chain are missing.',
-    },
   ),
   'Null if the stored trades cannot be read.',
 );
@@ -157,13 +148,9 @@ export const TokenInfo = Titled('tokenInfo', {
   mintAuthority: Nullable(Address('May mint more tokens.'), 'Null: no one may.'),
   freezeAuthority: Nullable(Address('May freeze the accounts of holders.'), 'Null: no one may.'),
   extensions: Extensions,
-  chain: Type.Object(
+  chain: Group(
+    'When supply, authorities, extensions and metadata were read from the chain. They are read again every minute as long as there are requests.',
     { slot: Slot('Slot of the read.'), ageMs: Ms('Age of the read at `asOfMs`.') },
-    {
-      ...closed,
-      description:
-        'When supply, authorities, extensions and metadata were read from the chain. They are read again every minute as long as there are requests.',
-    },
   ),
   creator: Nullable(Address('Creator according to the venue, who receives the creator fee.'), 'Null if it is unknown.'),
   traits: Nullable(Traits, 'Null if they are not known.'),

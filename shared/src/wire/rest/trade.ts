@@ -1,18 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { OrderFault, orderFields, orderStates, OrderStatus } from '../orders/orders.ts';
-import { venueNames } from '../venues.ts';
-import { tradedVenueNames } from '../venues.ts';
+import { tradedVenueNames, venueNames } from '../venues.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { buyAmountMeaning, QuoteObject, Slippage } from './quote.ts';
-import {
-  exampleMint,
-  exampleOrderId,
-  exampleWallet,
-  orderExample,
-  sendExample,
-  tradeExample,
-  transactionExample,
-} from '../orders/trade-examples.ts';
 import { Limit, Venue } from './fields.ts';
 import {
   Address,
@@ -21,6 +11,10 @@ import {
   Closed,
   closed,
   Count,
+  exampleMint,
+  exampleOrderId,
+  exampleWallet,
+  Group,
   Nullable,
   OrderId,
   orderIdPattern,
@@ -30,6 +24,7 @@ import {
   RequestedSale,
   Signature,
   Slot,
+  Titled,
   Ui,
 } from '../values/values.ts';
 
@@ -120,18 +115,15 @@ export const SellBody = Type.Object(
 export type SellBody = Static<typeof SellBody>;
 
 const StepMs = (what: string) => Type.Optional(Type.Number({ minimum: 0, description: `${what} Milliseconds.` }));
-export const OrderTiming = Type.Object(
-  {
-    totalMs: Type.Number({ minimum: 0, description: 'From the request to the answer. Milliseconds.' }),
-    quoteMs: StepMs('Quoting.'),
-    buildMs: StepMs('Building the message.'),
-    signMs: StepMs('Signing it.'),
-    storeMs: StepMs('Storing the order.'),
-    simulateMs: StepMs('Simulating it.'),
-    sendMs: StepMs('Sending it to the nodes.'),
-  },
-  { ...closed, description: 'How long each step took on the server. Steps that did not happen are absent.' },
-);
+export const OrderTiming = Group('How long each step took on the server. Steps that did not happen are absent.', {
+  totalMs: Type.Number({ minimum: 0, description: 'From the request to the answer. Milliseconds.' }),
+  quoteMs: StepMs('Quoting.'),
+  buildMs: StepMs('Building the message.'),
+  signMs: StepMs('Signing it.'),
+  storeMs: StepMs('Storing the order.'),
+  simulateMs: StepMs('Simulating it.'),
+  sendMs: StepMs('Sending it to the nodes.'),
+});
 export type OrderTiming = Static<typeof OrderTiming>;
 
 /** Fields that describe the trade, in the answers of trades and of unsigned transactions. */
@@ -153,45 +145,37 @@ const Simulation = Nullable(
   'The simulation that the transaction passed; null if there was none.',
 );
 
-export const TradeAnswer = Type.Object(
-  {
-    orderId: Nullable(OrderId(), 'Id for `GET /trade/orders/{id}`; null for a `dryRun`.'),
-    status: OrderStatus,
-    signature: Nullable(Signature(), 'Signature of the transaction; null if nothing was signed.'),
-    ...tradeFields,
-    lastValidBlockHeight: Nullable(BlockHeight(), 'Last block height at which the transaction can land; null if nothing is sent.'),
-    simulation: Simulation,
-    error: Nullable(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
-    dryRun: Type.Optional(Type.Literal(true, { description: 'Present and true if nothing was sent because the request was a dry run.' })),
-    paper: Type.Optional(
-      Type.Literal(true, { description: 'Present and true if nothing was sent because the server is in paper trading.' }),
-    ),
-    timing: OrderTiming,
-  },
-  { ...closed, title: 'trade answer', examples: [tradeExample] },
-);
+export const TradeAnswer = Titled('trade answer', {
+  orderId: Nullable(OrderId(), 'Id for `GET /trade/orders/{id}`; null for a `dryRun`.'),
+  status: OrderStatus,
+  signature: Nullable(Signature(), 'Signature of the transaction; null if nothing was signed.'),
+  ...tradeFields,
+  lastValidBlockHeight: Nullable(BlockHeight(), 'Last block height at which the transaction can land; null if nothing is sent.'),
+  simulation: Simulation,
+  error: Nullable(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
+  dryRun: Type.Optional(Type.Literal(true, { description: 'Present and true if nothing was sent because the request was a dry run.' })),
+  paper: Type.Optional(Type.Literal(true, { description: 'Present and true if nothing was sent because the server is in paper trading.' })),
+  timing: OrderTiming,
+});
 export type TradeAnswer = Static<typeof TradeAnswer>;
 
 const expiryMeaning = 'Whole seconds in which the transaction can still land, at the current speed of the chain.';
 
-const TransactionAnswer = Type.Object(
-  {
-    transaction: Base64('The unsigned transaction (v0, one signer: `publicKey`), base64.', {
-      minLength: 4,
-      maxLength: maxTransactionChars,
-    }),
-    ...tradeFields,
-    blockhash: Address('Blockhash of the transaction.'),
-    lastValidBlockHeight: BlockHeight('Last block height at which the transaction can land.'),
-    expiresInSeconds: Count(expiryMeaning),
-    computeUnitLimit: Count('Compute units that the transaction requests.'),
-    priorityFee: Raw('Priority fee that the transaction offers, in lamports.'),
-    priorityFeeUi: Ui('The same in SOL.'),
-    simulation: Simulation,
-    timing: OrderTiming,
-  },
-  { ...closed, title: 'transaction answer', examples: [transactionExample] },
-);
+const TransactionAnswer = Titled('transaction answer', {
+  transaction: Base64('The unsigned transaction (v0, one signer: `publicKey`), base64.', {
+    minLength: 4,
+    maxLength: maxTransactionChars,
+  }),
+  ...tradeFields,
+  blockhash: Address('Blockhash of the transaction.'),
+  lastValidBlockHeight: BlockHeight('Last block height at which the transaction can land.'),
+  expiresInSeconds: Count(expiryMeaning),
+  computeUnitLimit: Count('Compute units that the transaction requests.'),
+  priorityFee: Raw('Priority fee that the transaction offers, in lamports.'),
+  priorityFeeUi: Ui('The same in SOL.'),
+  simulation: Simulation,
+  timing: OrderTiming,
+});
 type TransactionAnswer = Static<typeof TransactionAnswer>;
 
 export const SendBody = Closed({
@@ -200,40 +184,34 @@ export const SendBody = Closed({
 });
 export type SendBody = Static<typeof SendBody>;
 
-export const SendAnswer = Type.Object(
-  {
-    orderId: OrderId('Id for `GET /trade/orders/{id}`.'),
-    status: OrderStatus,
-    signature: Signature('The first signature of the transaction, which identifies it on the chain.'),
-    publicKey: Address('The fee payer of the transaction.'),
-    lastValidBlockHeight: Nullable(
-      BlockHeight(),
-      'Last block height at which sluice sends the transaction again. After this height it can no longer land.',
-    ),
-    expiresInSeconds: Nullable(
-      Count(),
-      `${expiryMeaning} If its blockhash is not from sluice, the most that is possible. Null if the order has ended.`,
-    ),
-    simulation: Simulation,
-    error: Nullable(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
-    timing: OrderTiming,
-  },
-  { ...closed, title: 'send answer', examples: [sendExample] },
-);
+export const SendAnswer = Titled('send answer', {
+  orderId: OrderId('Id for `GET /trade/orders/{id}`.'),
+  status: OrderStatus,
+  signature: Signature('The first signature of the transaction, which identifies it on the chain.'),
+  publicKey: Address('The fee payer of the transaction.'),
+  lastValidBlockHeight: Nullable(
+    BlockHeight(),
+    'Last block height at which sluice sends the transaction again. After this height it can no longer land.',
+  ),
+  expiresInSeconds: Nullable(
+    Count(),
+    `${expiryMeaning} If its blockhash is not from sluice, the most that is possible. Null if the order has ended.`,
+  ),
+  simulation: Simulation,
+  error: Nullable(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
+  timing: OrderTiming,
+});
 export type SendAnswer = Static<typeof SendAnswer>;
 
-export const OrderObject = Type.Object(
-  {
-    ...orderFields,
-    genesisHash: Nullable(
-      Address(),
-      'Genesis hash of the chain of the order; null if it was not stored. If the nodes now belong to another chain, the answer contains the last stored state of the order.',
-    ),
-    quote: Nullable(QuoteObject, 'The quote of the order; null if there was none.'),
-    timing: Nullable(OrderTiming, 'Timing of the request that placed the order; null if it is unknown.'),
-  },
-  { ...closed, title: 'order state', examples: [orderExample] },
-);
+export const OrderObject = Titled('order state', {
+  ...orderFields,
+  genesisHash: Nullable(
+    Address(),
+    'Genesis hash of the chain of the order; null if it was not stored. If the nodes now belong to another chain, the answer contains the last stored state of the order.',
+  ),
+  quote: Nullable(QuoteObject, 'The quote of the order; null if there was none.'),
+  timing: Nullable(OrderTiming, 'Timing of the request that placed the order; null if it is unknown.'),
+});
 export type OrderObject = Static<typeof OrderObject>;
 
 const idempotent =
@@ -342,12 +320,9 @@ export const orderPageEndpoint = defineEndpoint({
     status: Type.Optional(Type.Enum([...orderStates], { description: 'Only orders in this state.' })),
     limit: Limit('orders', orderPageLimits),
   }),
-  answer: Type.Object(
-    {
-      orders: Type.Array(OrderObject, { maxItems: orderPageLimits.max }),
-      next: Nullable(OrderId(), 'Send it as `before` for the next, older orders; null if there are none.'),
-    },
-    { ...closed, title: 'tradeOrders', examples: [{ orders: [orderExample], next: null }] },
-  ),
+  answer: Titled('tradeOrders', {
+    orders: Type.Array(OrderObject, { maxItems: orderPageLimits.max }),
+    next: Nullable(OrderId(), 'Send it as `before` for the next, older orders; null if there are none.'),
+  }),
   errors: ['UPSTREAM_UNAVAILABLE'],
 });

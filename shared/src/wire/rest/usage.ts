@@ -2,19 +2,7 @@ import { Type } from 'typebox';
 import { planFields } from './plan-fields.ts';
 import { planNames, scopes } from '../values/plans.ts';
 import { defineEndpoint } from './endpoint.ts';
-import {
-  Closed,
-  closed,
-  Count,
-  IpRange,
-  KeyId,
-  KeyPrefix,
-  maxIpRanges,
-  maxLabelChars,
-  Nullable,
-  Titled,
-  UnixMs,
-} from '../values/values.ts';
+import { Closed, Count, Group, IpRange, KeyId, KeyPrefix, maxIpRanges, maxLabelChars, Nullable, Titled, UnixMs } from '../values/values.ts';
 
 /** Minutes of which the requests of a key are reported, including the current one. */
 export const usageMinutes = 60;
@@ -30,14 +18,9 @@ export const Usage = Titled('usage', {
       maxItems: maxIpRanges,
       description: 'Addresses and CIDR ranges that may use the key; empty: any.',
     }),
-    expiresAtMs: Type.Union([UnixMs(), Type.Null()], {
-      description: 'When the secret of this request expires, Unix time in milliseconds; null if it does not expire.',
-    }),
+    expiresAtMs: Nullable(UnixMs(), 'When the secret of this request expires, Unix time in milliseconds; null if it does not expire.'),
   }),
-  plan: Type.Object(
-    { name: Type.Enum([...planNames]), ...planFields },
-    { ...closed, description: 'The limits of the plan, with those that were set for this key.' },
-  ),
+  plan: Group('The limits of the plan, with those that were set for this key.', { name: Type.Enum([...planNames]), ...planFields }),
   requests: Closed({
     remaining: Count('Requests that would be accepted now, after this one.'),
     resetMs: Count('Time until the whole burst is available again.'),
@@ -45,16 +28,13 @@ export const Usage = Titled('usage', {
       description:
         '`shared`: counted on all gateways together. `local`: counted on this gateway against its share, while the gateways cannot count together.',
     }),
-    minutes: Type.Object(
+    minutes: Group(
+      `Requests of the key in the last ${usageMinutes} minutes, counted by the gateway that answers, since its start. Unlike \`remaining\`, other gateways are not included.`,
       {
         startMs: UnixMs('Start of the first minute, Unix time in milliseconds.'),
         accepted: perMinute('Requests that were accepted in each minute, oldest first. The last minute is the current one.'),
         refused: perMinute('Requests that were refused with RATE_LIMIT, in the same minutes.'),
         gateways: Count('Gateways that run now. Each of them counts its own requests.'),
-      },
-      {
-        ...closed,
-        description: `Requests of the key in the last ${usageMinutes} minutes, counted by the gateway that answers, since its start. Unlike \`remaining\`, other gateways are not included.`,
       },
     ),
   }),

@@ -1,9 +1,9 @@
-import { Type, type Static } from 'typebox';
+import { Type, type Static, type TProperties } from 'typebox';
 import { filterSchemas } from './filters.ts';
 import { candleIntervalNames } from '../values/intervals.ts';
 import { streamLimits } from './limits.ts';
 import type { Channel } from './topics.ts';
-import { addressPattern, ApiKey, Titled, topicPattern } from '../values/values.ts';
+import { addressPattern, ApiKey, Message, Titled, topicPattern } from '../values/values.ts';
 
 export const CommandId = Type.Union(
   [Type.String({ maxLength: 128 }), Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()],
@@ -63,92 +63,67 @@ const commitment = Type.Optional(
       '`processed` (default): every event at once, followed by `retract` if its fork dies. `confirmed`: each event once its confirmed block has it, 150 to 300 ms later, with `prev`; none is ever retracted.',
   }),
 );
-const unsubscribeCommon = { id: Type.Optional(CommandId), op: Type.Literal('unsubscribe') } as const;
-const closed = (title: string, description: string) => ({ additionalProperties: false, title, description }) as const;
+const subscribe = <C extends Channel, T extends TProperties>(channel: C, description: string, fields: T) =>
+  Message(`subscribe ${channel}`, description, { ...subscribeCommon, channel: Type.Literal(channel), ...fields });
+const unsubscribe = <C extends Channel, T extends TProperties>(channel: C, description: string, fields: T) => {
+  const common = { id: Type.Optional(CommandId), op: Type.Literal('unsubscribe'), channel: Type.Literal(channel) };
+  return Message(`unsubscribe ${channel}`, description, { ...common, ...fields });
+};
+const ofTheWhole = 'Unsubscribes from the channel.';
 
 export const subscribeSchemas = {
-  newTokens: Type.Object(
-    { ...subscribeCommon, channel: Type.Literal('newTokens'), commitment, filter: Type.Optional(filterSchemas.newTokens) },
-    closed('subscribe newTokens', 'Creations of tokens.'),
-  ),
-  migrations: Type.Object(
-    { ...subscribeCommon, channel: Type.Literal('migrations'), commitment, filter: Type.Optional(filterSchemas.migrations) },
-    closed('subscribe migrations', 'Completed curves that moved to a pool.'),
-  ),
-  trades: Type.Object(
-    {
-      ...subscribeCommon,
-      channel: Type.Literal('trades'),
-      mints: Type.Optional(mints),
-      accounts: Type.Optional(accounts),
-      commitment,
-      filter: Type.Optional(filterSchemas.trades),
-    },
-    closed('subscribe trades', 'Trades of mints, of accounts, or of both; without them, all trades.'),
-  ),
-  prices: Type.Object(
-    { ...subscribeCommon, channel: Type.Literal('prices'), mints, commitment, filter: Type.Optional(filterSchemas.prices) },
-    closed('subscribe prices', 'Price ticks of mints.'),
-  ),
-  candles: Type.Object(
-    { ...subscribeCommon, channel: Type.Literal('candles'), mints, interval: Interval },
-    closed('subscribe candles', 'Candles of mints: the open candle after trades, at most twice a second, and each candle when it closes.'),
-  ),
-  orders: Type.Object(
-    { ...subscribeCommon, channel: Type.Literal('orders') },
-    closed('subscribe orders', 'Changes of the orders of this API key, when they are stored.'),
-  ),
+  newTokens: subscribe('newTokens', 'Creations of tokens.', { commitment, filter: Type.Optional(filterSchemas.newTokens) }),
+  migrations: subscribe('migrations', 'Completed curves that moved to a pool.', {
+    commitment,
+    filter: Type.Optional(filterSchemas.migrations),
+  }),
+  trades: subscribe('trades', 'Trades of mints, of accounts, or of both; without them, all trades.', {
+    mints: Type.Optional(mints),
+    accounts: Type.Optional(accounts),
+    commitment,
+    filter: Type.Optional(filterSchemas.trades),
+  }),
+  prices: subscribe('prices', 'Price ticks of mints.', { mints, commitment, filter: Type.Optional(filterSchemas.prices) }),
+  candles: subscribe('candles', 'Candles of mints: the open candle after trades, at most twice a second, and each candle when it closes.', {
+    mints,
+    interval: Interval,
+  }),
+  orders: subscribe('orders', 'Changes of the orders of this API key, when they are stored.', {}),
 } as const satisfies Record<Channel, unknown>;
 
 export const unsubscribeSchemas = {
-  newTokens: Type.Object(
-    { ...unsubscribeCommon, channel: Type.Literal('newTokens') },
-    closed('unsubscribe newTokens', 'Unsubscribes from the channel.'),
+  newTokens: unsubscribe('newTokens', ofTheWhole, {}),
+  migrations: unsubscribe('migrations', ofTheWhole, {}),
+  trades: unsubscribe('trades', 'Unsubscribes from these mints and accounts; without them, from the whole channel.', {
+    mints: Type.Optional(mints),
+    accounts: Type.Optional(accounts),
+  }),
+  prices: unsubscribe('prices', 'Unsubscribes from these mints; without them, from the whole channel.', { mints: Type.Optional(mints) }),
+  candles: unsubscribe(
+    'candles',
+    'Unsubscribes from these mints at this interval; without mints, from all; without an interval, at all intervals.',
+    { mints: Type.Optional(mints), interval: Type.Optional(Interval) },
   ),
-  migrations: Type.Object(
-    { ...unsubscribeCommon, channel: Type.Literal('migrations') },
-    closed('unsubscribe migrations', 'Unsubscribes from the channel.'),
-  ),
-  trades: Type.Object(
-    { ...unsubscribeCommon, channel: Type.Literal('trades'), mints: Type.Optional(mints), accounts: Type.Optional(accounts) },
-    closed('unsubscribe trades', 'Unsubscribes from these mints and accounts; without them, from the whole channel.'),
-  ),
-  prices: Type.Object(
-    { ...unsubscribeCommon, channel: Type.Literal('prices'), mints: Type.Optional(mints) },
-    closed('unsubscribe prices', 'Unsubscribes from these mints; without them, from the whole channel.'),
-  ),
-  candles: Type.Object(
-    { ...unsubscribeCommon, channel: Type.Literal('candles'), mints: Type.Optional(mints), interval: Type.Optional(Interval) },
-    closed(
-      'unsubscribe candles',
-      'Unsubscribes from these mints at this interval; without mints, from all; without an interval, at all intervals.',
-    ),
-  ),
-  orders: Type.Object(
-    { ...unsubscribeCommon, channel: Type.Literal('orders') },
-    closed('unsubscribe orders', 'Unsubscribes from the channel.'),
-  ),
+  orders: unsubscribe('orders', ofTheWhole, {}),
 } as const satisfies Record<Channel, unknown>;
 
-export const AuthCommand = Type.Object(
-  { id: Type.Optional(CommandId), op: Type.Literal('auth'), key: ApiKey('API key.') },
-  closed('auth', 'Authenticates the connection, if the handshake did not.'),
-);
-export const PingCommand = Type.Object({ id: Type.Optional(CommandId), op: Type.Literal('ping') }, closed('ping', 'Answered with `pong`.'));
-export const ListCommand = Type.Object(
-  {
-    id: Type.Optional(CommandId),
-    op: Type.Literal('list'),
-    after: Type.Optional(
-      Type.String({
-        maxLength: 128,
-        documented: { pattern: topicPattern },
-        description: '`next` of the previous page. Absent: the first page.',
-      }),
-    ),
-  },
-  closed('list', 'Returns the subscriptions of this connection, one page at a time.'),
-);
+export const AuthCommand = Message('auth', 'Authenticates the connection, if the handshake did not.', {
+  id: Type.Optional(CommandId),
+  op: Type.Literal('auth'),
+  key: ApiKey('API key.'),
+});
+export const PingCommand = Message('ping', 'Answered with `pong`.', { id: Type.Optional(CommandId), op: Type.Literal('ping') });
+export const ListCommand = Message('list', 'Returns the subscriptions of this connection, one page at a time.', {
+  id: Type.Optional(CommandId),
+  op: Type.Literal('list'),
+  after: Type.Optional(
+    Type.String({
+      maxLength: 128,
+      documented: { pattern: topicPattern },
+      description: '`next` of the previous page. Absent: the first page.',
+    }),
+  ),
+});
 
 export type AuthCommand = Static<typeof AuthCommand>;
 export type PingCommand = Static<typeof PingCommand>;

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { streamLimits } from './limits.ts';
 import { Venue } from '../values/event-parts.ts';
-import { Address, addressPattern, FreeText, Signature, Slot, Titled } from '../values/values.ts';
+import { Address, addressPattern, FreeText, Nullable, Signature, Slot, Titled } from '../values/values.ts';
 
 /** PumpPortal's protocol on the stream (in names: dialect): commands with `method`, answers with `message`, and events as plain objects. */
 export const dialectMethods = [
@@ -87,9 +87,7 @@ export const DialectTrade = Titled('buy, sell', {
   txType: Type.Enum(['buy', 'sell']),
   tokenAmount: Amount,
   solAmount: Optional(Amount),
-  newTokenBalance: Type.Union([Amount, Type.Null()], {
-    description: 'Tokens of the trader after the transaction; null if the source does not show it.',
-  }),
+  newTokenBalance: Nullable(Amount, 'Tokens of the trader after the transaction; null if the source does not show it.'),
   bondingCurveKey: Type.Optional(Address()),
   vTokensInBondingCurve: Optional(Amount),
   vSolInBondingCurve: Optional(Amount),

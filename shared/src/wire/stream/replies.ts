@@ -1,17 +1,36 @@
-import { Type, type Static } from 'typebox';
+import { Type, type Static, type TProperties } from 'typebox';
 import { errorTable, type ErrorCode } from '../../runtime/errors/codes.ts';
 import { CommandId } from './commands.ts';
 import { candleIntervalNames } from '../values/intervals.ts';
 import { channelNames } from './topics.ts';
 import { streamLimits } from './limits.ts';
 import { planNames, scopes } from '../values/plans.ts';
-import { Address, Closed, Count, Epoch, FreeText, KeyId, Ms, Nullable, Signature, Slot, Topic, UnixUs } from '../values/values.ts';
+import {
+  Address,
+  Closed,
+  Count,
+  Epoch,
+  FreeText,
+  Group,
+  KeyId,
+  Message,
+  Ms,
+  Nullable,
+  Signature,
+  Slot,
+  Topic,
+  UnixUs,
+} from '../values/values.ts';
 
 const Code = Type.Enum(Object.keys(errorTable) as ErrorCode[]);
 const Channel = Type.Enum([...channelNames]);
 const Seq = Count();
 const Keys = Type.Array(Address(), { maxItems: streamLimits.listTopics });
-const closed = (title: string, description: string) => ({ additionalProperties: false, title, description }) as const;
+
+const reply = <N extends string, T extends TProperties>(name: N, description: string, fields: T) =>
+  Message(name, description, { id: CommandId, op: Type.Literal(name), ...fields });
+const notice = <N extends string, T extends TProperties>(name: N, description: string, fields: T) =>
+  Message(name, description, { op: Type.Literal(name), ...fields });
 
 const Position = Closed({ epoch: Epoch(), seq: Seq });
 const JoinPosition = Closed({
@@ -23,16 +42,11 @@ const JoinPosition = Closed({
 const SnapshotFrame = Closed({ topic: Topic(), seq: Seq, data: Type.Unknown() });
 const RejectedKey = Closed({ key: Type.String({ maxLength: 256 }), code: Code });
 
-export const AuthenticatedReply = Type.Object(
-  {
-    id: CommandId,
-    op: Type.Literal('authenticated'),
-    keyId: KeyId('The public part of the key.'),
-    plan: Type.Enum([...planNames]),
-    scopes: Type.Array(Type.Enum([...scopes]), { maxItems: scopes.length }),
-  },
-  closed('authenticated', 'The reply to `auth`.'),
-);
+export const AuthenticatedReply = reply('authenticated', 'The reply to `auth`.', {
+  keyId: KeyId('The public part of the key.'),
+  plan: Type.Enum([...planNames]),
+  scopes: Type.Array(Type.Enum([...scopes]), { maxItems: scopes.length }),
+});
 /** In the earlier messages of a long reply. */
 const of = Type.Optional(
   Type.Union([...CommandId.anyOf], {
@@ -41,48 +55,38 @@ const of = Type.Optional(
   }),
 );
 
-export const SubscribedReply = Type.Object(
-  {
-    id: CommandId,
-    of,
-    op: Type.Literal('subscribed'),
-    channel: Channel,
-    accepted: Type.Array(Address(), {
-      maxItems: 2 * streamLimits.keysPerCommand,
-      description: 'Mints and accounts that are followed from now on; empty if the command names none.',
+export const SubscribedReply = reply('subscribed', 'The reply to `subscribe`.', {
+  of,
+  channel: Channel,
+  accepted: Type.Array(Address(), {
+    maxItems: 2 * streamLimits.keysPerCommand,
+    description: 'Mints and accounts that are followed from now on; empty if the command names none.',
+  }),
+  rejected: Type.Array(RejectedKey, {
+    maxItems: 2 * streamLimits.keysPerCommand,
+    description: 'Mints and accounts that are not followed, and why.',
+  }),
+  positions: Type.Record(Type.String(), JoinPosition, { description: 'For each topic, the position where its frames begin.' }),
+  snapshot: Type.Optional(
+    Type.Array(SnapshotFrame, {
+      maxItems: streamLimits.snapshotTopics,
+      description: 'With `snapshot`: the newest retained event of each topic that has one.',
     }),
-    rejected: Type.Array(RejectedKey, {
-      maxItems: 2 * streamLimits.keysPerCommand,
-      description: 'Mints and accounts that are not followed, and why.',
-    }),
-    positions: Type.Record(Type.String(), JoinPosition, { description: 'For each topic, the position where its frames begin.' }),
-    snapshot: Type.Optional(
-      Type.Array(SnapshotFrame, {
-        maxItems: streamLimits.snapshotTopics,
-        description: 'With `snapshot`: the newest retained event of each topic that has one.',
-      }),
-    ),
-  },
-  closed('subscribed', 'The reply to `subscribe`.'),
-);
-export const UnsubscribedReply = Type.Object(
+  ),
+});
+export const UnsubscribedReply = reply('unsubscribed', 'The reply to `unsubscribe`.', {
+  of,
+  channel: Channel,
+  removed: Type.Array(Topic(), {
+    maxItems: streamLimits.subscriptionsPerConnection,
+    description: 'Topics that are no longer followed. No frame of them follows.',
+  }),
+  positions: Type.Record(Type.String(), Position, { description: 'The last position of each topic, to resume with `since`.' }),
+});
+export const SubscriptionsReply = reply(
+  'subscriptions',
+  'The reply to `list`: one entry for each channel, interval and filter, with the topics of this page.',
   {
-    id: CommandId,
-    of,
-    op: Type.Literal('unsubscribed'),
-    channel: Channel,
-    removed: Type.Array(Topic(), {
-      maxItems: streamLimits.subscriptionsPerConnection,
-      description: 'Topics that are no longer followed. No frame of them follows.',
-    }),
-    positions: Type.Record(Type.String(), Position, { description: 'The last position of each topic, to resume with `since`.' }),
-  },
-  closed('unsubscribed', 'The reply to `unsubscribe`.'),
-);
-export const SubscriptionsReply = Type.Object(
-  {
-    id: CommandId,
-    op: Type.Literal('subscriptions'),
     subscriptions: Type.Array(
       Closed({
         channel: Channel,
@@ -98,56 +102,45 @@ export const SubscriptionsReply = Type.Object(
     total: Count('Topics that the connection follows.'),
     next: Nullable(Topic(), 'What to send as `after` for the next page; null on the last.'),
   },
-  closed('subscriptions', 'The reply to `list`: one entry for each channel, interval and filter, with the topics of this page.'),
 );
 const SlotAge = Nullable(
   Ms(
     'Time since ingest last saw a newer slot; null before its first report. Above 2,000, the nodes or ingest have stopped: prices may be old.',
   ),
 );
-export const PongReply = Type.Object(
-  { id: CommandId, op: Type.Literal('pong'), ts: UnixUs("The gateway's clock, Unix microseconds."), slotAgeMs: SlotAge },
-  closed('pong', 'The reply to `ping`.'),
-);
-export const ErrorReply = Type.Object(
+export const PongReply = reply('pong', 'The reply to `ping`.', {
+  ts: UnixUs("The gateway's clock, Unix microseconds."),
+  slotAgeMs: SlotAge,
+});
+export const ErrorReply = reply('error', 'The reply to a refused command; `id` is null if the command could not be read.', {
+  error: Closed({ code: Code, message: FreeText(), retryable: Type.Boolean(), details: Type.Record(Type.String(), Type.Unknown()) }),
+});
+export const Heartbeat = notice(
+  'heartbeat',
+  'Sent every second, in several messages if one would be too long: the newest `seq` of the topics of this connection (with more than 100 topics: of those that changed).',
   {
-    id: CommandId,
-    op: Type.Literal('error'),
-    error: Closed({ code: Code, message: FreeText(), retryable: Type.Boolean(), details: Type.Record(Type.String(), Type.Unknown()) }),
-  },
-  closed('error', 'The reply to a refused command; `id` is null if the command could not be read.'),
-);
-export const Heartbeat = Type.Object(
-  {
-    op: Type.Literal('heartbeat'),
     ts: UnixUs("The gateway's clock, Unix microseconds."),
     slotAgeMs: SlotAge,
     positions: Type.Record(Type.String(), Position),
   },
-  closed(
-    'heartbeat',
-    'Sent every second, in several messages if one would be too long: the newest `seq` of the topics of this connection (with more than 100 topics: of those that changed).',
-  ),
 );
-export const Gap = Type.Object(
+export const Gap = notice(
+  'gap',
+  'A notice about the sequence of a topic. With `trimmed`, `lost` and `unwatched`, the frames `from` to `to` cannot be replayed. `reason` says what it means in the other cases.',
   {
-    op: Type.Literal('gap'),
     topic: Topic(),
     from: Seq,
-    to: Type.Union([Seq, Type.Null()], {
-      description:
-        '`from` - 1: nothing is missing (`epoch`). Null: the number of missing frames is unknown (`epoch`, `ahead`, `unseen`); accept the next frame with any number.',
-    }),
+    to: Nullable(
+      Seq,
+      '`from` - 1: nothing is missing (`epoch`). Null: the number of missing frames is unknown (`epoch`, `ahead`, `unseen`); accept the next frame with any number.',
+    ),
     reason: Type.Enum(['trimmed', 'lost', 'epoch', 'ahead', 'unwatched', 'unseen'], {
       description:
         '`trimmed`: older than the retained history. `unwatched`: no client followed these candles for five minutes, so they were not made, or too many candles were requested (then `to` is null). `lost`: the bus could not deliver the frames. `epoch`: another epoch began; if `to` is null, the end of the history or all of it was lost. `ahead`: the gateway did not reach the position in `since`, because the position belongs to another log, or because this gateway lags; the next frame is `from`. `unseen`: an event in `slots` has no frame, because no node shows it, or ingest had no room to store it until Redis accepted it; no number is missing, and the next frame is `from`.',
     }),
     epoch: Epoch('Epoch of the frames that follow.'),
     slots: Type.Optional(
-      Type.Object(
-        { from: Slot(), to: Slot() },
-        { additionalProperties: false, description: 'Only with `unseen`: the first and the last slot in which something is missing.' },
-      ),
+      Group('Only with `unseen`: the first and the last slot in which something is missing.', { from: Slot(), to: Slot() }),
     ),
     signatures: Type.Optional(
       Type.Array(Signature(), {
@@ -156,31 +149,23 @@ export const Gap = Type.Object(
       }),
     ),
   },
-  closed(
-    'gap',
-    'A notice about the sequence of a topic. With `trimmed`, `lost` and `unwatched`, the frames `from` to `to` cannot be replayed. `reason` says what it means in the other cases.',
+);
+export const Draining = notice('draining', 'The gateway is about to restart; a close with 4012 follows.', {
+  reconnectWithinMs: Ms('Reconnect after a random part of this time.'),
+});
+export const EventFrame = Message('frame', 'One event on one topic.', {
+  topic: Topic(),
+  seq: Seq,
+  prev: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        'Present under a filter, or with `commitment` `confirmed`: the `seq` of the previous frame that passed. Nothing is missing as long as `prev` is not higher than the last `seq` in a frame, a reply or a heartbeat.',
+    }),
   ),
-);
-export const Draining = Type.Object(
-  { op: Type.Literal('draining'), reconnectWithinMs: Ms('Reconnect after a random part of this time.') },
-  closed('draining', 'The gateway is about to restart; a close with 4012 follows.'),
-);
-export const EventFrame = Type.Object(
-  {
-    topic: Topic(),
-    seq: Seq,
-    prev: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description:
-          'Present under a filter, or with `commitment` `confirmed`: the `seq` of the previous frame that passed. Nothing is missing as long as `prev` is not higher than the last `seq` in a frame, a reply or a heartbeat.',
-      }),
-    ),
-    data: Type.Unknown({ description: 'The event.' }),
-  },
-  closed('frame', 'One event on one topic.'),
-);
+  data: Type.Unknown({ description: 'The event.' }),
+});
 
 export const replySchemas = {
   authenticated: AuthenticatedReply,

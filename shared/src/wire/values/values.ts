@@ -57,8 +57,15 @@ export const closed = { additionalProperties: false } as const;
 /** An object without further fields. */
 export const Closed = <T extends TProperties>(fields: T) => Type.Object(fields, closed);
 
+/** The same, with a description. */
+export const Group = <T extends TProperties>(description: string, fields: T) => Type.Object(fields, { ...closed, description });
+
 /** The same, with the name that documents and clients give it. */
 export const Titled = <T extends TProperties>(title: string, fields: T) => Type.Object(fields, { ...closed, title });
+
+/** The same, with both. */
+export const Message = <T extends TProperties>(title: string, description: string, fields: T) =>
+  Type.Object(fields, { ...closed, title, description });
 
 // --- Texts of the chain.
 
@@ -178,9 +185,9 @@ export const Topic = (description = 'Topic.') => Type.String({ pattern: topicPat
 /** An IP address in a request. It may have capital letters, but no zone. */
 export const RequestedIp = (description: string) =>
   Type.String({ minLength: 2, maxLength: 45, documented: { anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }] }, description });
-/** An address with the length of its prefix, as the gateway stores it. */
 /** Maximum number of ranges of one key. */
 export const maxIpRanges = 32;
+/** An address with the length of its prefix, as the gateway stores it. */
 export const ipRangePattern = '^[0-9a-f.:]{2,45}/[0-9]{1,3}$';
 export const IpRange = () => Type.String({ pattern: ipRangePattern });
 
@@ -198,3 +205,9 @@ export const linkPattern = '^(https?|ipfs)://';
 export const PublishedLink = () => Type.String({ pattern: linkPattern, maxLength: 512 });
 /** A text that the code does not restrict. */
 export const FreeText = (description?: string) => Type.String(sentence(description));
+
+// --- Examples. A page of the documentation replaces them by what exists on its gateway.
+
+export const exampleOrderId = 'ord_01JD2Q6M7N8P9RSTVWXYZ01234';
+export const exampleWallet = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
+export const exampleMint = '3ENQHPR7pckco8BNzLpsEN3JSBcVvequGCxhr9uY2JvR';

@@ -1,10 +1,12 @@
-import { exampleMint, exampleOrderId, exampleWallet } from '../../orders/trade-examples.ts';
 import {
   type SchemaShape,
   addressPattern,
   base64Pattern,
   epochPattern,
   eventIdPattern,
+  exampleMint,
+  exampleOrderId,
+  exampleWallet,
   ipRangePattern,
   keyIdPattern,
   keyPrefixPattern,
