@@ -3,7 +3,7 @@ import type { Continuity, ContinuityStats } from './continuity/continuity.ts';
 import type { MetadataCounts, NewTokenMetadata } from './metadata/token-metadata.ts';
 import type { DecodeFault, VenueCounts } from './pipeline/decode.ts';
 import type { EmitCounts } from './pipeline/emit.ts';
-import type { Pipeline, PipelineCounts } from './pipeline/pipeline.ts';
+import { noPipelineCounts, type Pipeline, type PipelineCounts } from './pipeline/pipeline.ts';
 import { solUsdStaleAfterMs } from './pipeline/price.ts';
 import type { SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { Publisher, PublisherCounts } from './publisher/publisher.ts';
@@ -86,17 +86,6 @@ const notStarted: SourceHealth = {
 };
 const noSightings: SightingCounts = { new: 0, repeated: 0, decodedAgain: 0, otherSlot: 0, otherContents: 0, deadSlot: 0 };
 const noEvents: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, unpublishedChanges: 0 };
-const emptyCounts: PipelineCounts = {
-  incomplete: 0,
-  hidden: 0,
-  completed: 0,
-  completedByOthers: 0,
-  abandoned: 0,
-  lostTransactions: 0,
-  uncertainEvents: 0,
-  contradictedSilences: 0,
-  lostEvents: 0,
-};
 
 /** Parts that exist once the genesis hash of the cluster is known. */
 export interface RunningParts {
@@ -138,7 +127,7 @@ export function readStats(of: {
     notifications: health.counts,
     sightings: { ...(running?.router.counts ?? noSightings) },
     pipeline: {
-      ...(running?.pipeline.counts ?? emptyCounts),
+      ...(running?.pipeline.counts ?? noPipelineCounts()),
       waiting: running?.pipeline.waiting ?? 0,
       pools: running?.pipeline.book.size ?? 0,
       refusedLookAlikes: running?.pipeline.decoder.refusedLookAlikes ?? 0,

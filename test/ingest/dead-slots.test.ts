@@ -30,7 +30,7 @@ function gate(): { readonly opened: Promise<void>; open: () => void } {
 
 function report({ pipeline }: Harness, name: string, slot: number, logs: readonly string[]): void {
   const signature = signatureOf(name);
-  pipeline.dedupe.see(signature, slot);
+  pipeline.see(signature, slot);
   pipeline.takeNew(logsSighting({ signature, slot, logs, receivedUs }));
 }
 

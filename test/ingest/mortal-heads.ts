@@ -152,7 +152,7 @@ export class MortalHead {
       const signature = signatureAt(heard.transaction);
       const logs = invoked(pumpProgram, 1, [dataLine(eventOf(heard.transaction))]);
       const seen = logsSighting({ signature, logs, slot, receivedUs: nowUs() });
-      const firstSlot = this.#pipeline.dedupe.see(signature, slot);
+      const firstSlot = this.#pipeline.see(signature, slot);
       if (firstSlot === null) this.#pipeline.takeNew(seen);
       else if (firstSlot !== slot) this.continuity.seenElsewhere(seen);
     }

@@ -185,7 +185,7 @@ describe('the account of a pool', () => {
     accounts.set(addressOf('quote vault'), vaultJson(sol, pool, BigInt(virtualQuote) - 1_000n));
     changed(harness, 1_000n, 101);
     await until('it was read', () => harness.calls.length === 1);
-    await until('the reading was judged', () => harness.pipeline.accountReads === 0);
+    await until('the reading was judged', () => harness.pipeline.ticks.reads === 0);
     expect(kinds(harness)).toEqual(['trade', 'price']);
     expect(harness.pipeline.emitter.counts.unpublishedChanges).toBe(0);
   });

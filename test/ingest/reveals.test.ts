@@ -37,7 +37,7 @@ function harnessOf(venue: Venue, answer: unknown): Harness {
 }
 
 function take({ pipeline }: Harness, logs: readonly string[]): void {
-  pipeline.dedupe.see(signature, 100);
+  pipeline.see(signature, 100);
   pipeline.takeNew(logsSighting({ signature, slot: 100, logs, receivedUs: 1 }));
 }
 

@@ -73,7 +73,7 @@ class Head {
     else if (!this.#continuity.isDead(slot, transactions[message.transaction]!.signature)) {
       const { signature, logs } = transactions[message.transaction]!;
       const seen = logsSighting({ signature, logs, slot, receivedUs: nowUs() });
-      const firstSlot = this.#pipeline.dedupe.see(signature, slot);
+      const firstSlot = this.#pipeline.see(signature, slot);
       if (firstSlot === null) this.#pipeline.takeNew(seen);
       else if (firstSlot !== slot) this.#continuity.seenElsewhere(seen);
     }

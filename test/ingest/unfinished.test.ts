@@ -63,7 +63,7 @@ function harnessOf(answer: (signature: string, asked: number) => unknown, giveUp
 function report(harness: Harness, name: string, logs: readonly string[]): string {
   const signature = signatureOf(name);
   const seen = logsSighting({ signature, slot: 100, logs, receivedUs });
-  if (harness.pipeline.dedupe.see(signature, seen.slot) === null) harness.pipeline.takeNew(seen);
+  if (harness.pipeline.see(signature, seen.slot) === null) harness.pipeline.takeNew(seen);
   else if (harness.pipeline.isOpen(signature)) harness.pipeline.takeAgain(seen);
   return signature;
 }

@@ -11,17 +11,14 @@ import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { Publisher } from '../publisher/publisher.ts';
-import { PublishedSlots, readPublishedSlots } from '../publisher/published-slots.ts';
+import { overlapSlots, transactionIn, type PublishedSlots } from '../publisher/published-slots.ts';
 import type { Loss } from '../report.ts';
 import type { BlockFetcher } from '../sources/blocks/block-fetcher.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import { inChainOrder } from './chain-order.ts';
-import type { Forks } from './forks.ts';
 import { GapReader, type GapAnswer } from './gap-reader.ts';
-import { answersOf, confirmedSlot, listProgram, Unreachable, type Listed, type Listing } from './listing.ts';
+import { answersOf, confirmedSlot, listedSlots, listProgram, Unreachable, type Listed, type Listing } from './listing.ts';
 import type { Settlement } from './settlement.ts';
-import { listedSlots } from './listed-slots.ts';
-import { SlotJudge } from './slot-judge.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import { Turns } from '../sources/turns.ts';
 import { readWatermark, writeWatermark } from './watermark.ts';
@@ -29,10 +26,6 @@ import { readWatermark, writeWatermark } from './watermark.ts';
 /** How often what was published is compared with what nodes have recorded. */
 const roundEveryMs = 4_000;
 const firstPauseMs = 500;
-/** Slots that each round checks again, because nodes record the transactions of a slot some time after they confirm it. */
-const overlapSlots = 24;
-/** Entries of the log that a new leader reads first. */
-const firstTailEntries = 32_768;
 /** Slots that are filled before the watermark advances. */
 const stretchSlots = 512;
 /**
@@ -40,8 +33,6 @@ const stretchSlots = 512;
  * have ended between two events of a transaction.
  */
 const doubtfulSlots = 8;
-/** In base58. An address has at most 44 characters. */
-const minSignatureLength = 64;
 /** Transactions that are requested ahead of the one that is published next. */
 const maxAhead = 256;
 /** Transactions that are decoded and published between two checks of the time. */
@@ -67,14 +58,17 @@ export interface GapFillerParts {
   readonly rpcs: readonly Rpc[];
   readonly programs: readonly string[];
   readonly genesis: string;
-  readonly bus: Pick<Bus, 'statuses' | 'readTail'>;
+  readonly bus: Pick<Bus, 'statuses'>;
   readonly publisher: Publisher;
   readonly pipeline: Pipeline;
   readonly blocks: BlockFetcher;
   readonly transactions: TransactionFetcher;
   readonly ledger: SlotLedger;
-  readonly forks: Forks;
-  readonly settlement: Pick<Settlement, 'find' | 'waiting' | 'listed'>;
+  readonly settlement: Pick<Settlement, 'waiting' | 'listed'>;
+  /** Publishes at once what is known of slots that the previous leader left undecided. */
+  readonly recall: () => void;
+  /** Decides all slots up to the confirmed slot `to`, and returns those that were given up. `listed`: slots in which a transaction is listed. */
+  readonly decide: (to: number, tip: number, listed: ReadonlySet<number>) => Promise<readonly number[]>;
   /** The newest slot that sources report. */
   readonly slot: () => number;
   /** The newest watermark that another ingest process remembers; null if none does. Asked if neither the bus nor this process has one. */
@@ -118,7 +112,6 @@ interface Term {
 export class GapFiller {
   readonly counts: GapCounts = { rounds: 0, failedRounds: 0, filled: 0, lostTransactions: 0, lostSlots: 0 };
   readonly #parts: GapFillerParts;
-  readonly #judge: SlotJudge;
   /** The slot that was confirmed before the subscriptions; null if no endpoint answered. */
   #began: Promise<number | null> = Promise.resolve(null);
   #term: Term | null = null;
@@ -129,7 +122,6 @@ export class GapFiller {
 
   constructor(parts: GapFillerParts) {
     this.#parts = parts;
-    this.#judge = new SlotJudge(parts);
     parts.signal.addEventListener('abort', () => this.#wake?.(), { once: true });
   }
 
@@ -211,7 +203,7 @@ export class GapFiller {
     do {
       // Slots in which nothing is missing are passed in one step, however many a node reports.
       done = Math.min(tip, Math.max(done + stretchSlots, missing[at]?.slot ?? tip));
-      const unknown = await this.#judge.decide(done, tip, slots);
+      const unknown = await this.#parts.decide(done, tip, slots);
       this.counts.lostSlots += unknown.length;
       const end = missing.findIndex(({ slot }, index) => index >= at && slot > done);
       const stretch = missing.slice(at, end === -1 ? missing.length : end);
@@ -244,16 +236,15 @@ export class GapFiller {
 
   /** Finds out what was published before this process became the leader, and the first slot to compare. Returns the newest slot in the log. */
   async #readLog(term: Term): Promise<number> {
-    const { bus, genesis, publisher, ledger } = this.#parts;
+    const { bus, genesis, publisher, ledger, recall } = this.#parts;
     const { fence } = term;
-    const flushed = await publisher.flushed(this.#parts.signal);
-    if (!flushed) throw new Unreachable(leaderNoMore);
+    if (!(await publisher.flushed(this.#parts.signal))) throw new Unreachable(leaderNoMore);
     const stored = await readWatermark(bus, genesis);
     const remembered = this.watermark;
     const known = stored ?? (remembered > 0 ? remembered : await this.#parts.watermarkOfOthers());
-    // Asked before the log is read. Without a watermark the whole log is read, and each failed attempt would read it again.
     const completeTo = known ?? (await this.#began) ?? (await this.#confirmedSlot());
-    const contents = await readPublishedSlots(bus, firstTailEntries, known, (tail, isWhole) => new PublishedSlots(tail, isWhole));
+    const { contents } = publisher;
+    if (contents === null || publisher.fence !== fence) throw new Unreachable(leaderNoMore);
     const newest = readPublished(contents, term);
     const watermark = known ?? Math.min(beforeOldest(contents), completeTo);
     // Written at once, because the next leader has to know from which slot on the stream must be complete.
@@ -261,7 +252,7 @@ export class GapFiller {
     this.#written = watermark;
     ledger.resume(watermark);
     // The previous leader may not have known all verdicts, and the log may have lost those that this process published earlier.
-    this.#judge.recall();
+    recall();
     const overlap = known === null ? 0 : overlapSlots;
     term.lowest = term.floor = Math.max(watermark - overlap + 1, Math.min(watermark + 1, contents.since));
     return newest;
@@ -306,10 +297,9 @@ export class GapFiller {
   #isPublished({ signature, slot }: Listed, { boundary, published, doubtfulFrom }: Term): boolean {
     const { pipeline } = this.#parts;
     if (pipeline.isHeld(signature)) return true;
-    const seenAt = pipeline.dedupe.slotOf(signature);
-    if (slot <= boundary) return published.get(signature) === slot && (slot < doubtfulFrom || seenAt === slot);
     // A transaction lands once. If this process saw it in another slot, that slot may be on a dead fork, and it is missing for this one.
-    return seenAt === slot;
+    const isSeen = pipeline.seen.peek(signature) === slot;
+    return slot > boundary ? isSeen : published.get(signature) === slot && (slot < doubtfulFrom || isSeen);
   }
 
   /** Publishes what is missing, in order, while the next transactions are already requested. */
@@ -351,8 +341,7 @@ export class GapFiller {
     }
     if (slot <= term.boundary) term.published.set(signature, slot);
     if (found.kind === 'lost') {
-      pipeline.dedupe.forget(signature);
-      pipeline.dedupe.see(signature, slot);
+      pipeline.seen.set(signature, slot);
       return;
     }
     pipeline.takeLate(found.transaction);
@@ -402,14 +391,13 @@ function beforeOldest(contents: PublishedSlots): number {
   return oldest - 1;
 }
 
-/** Reads from the log which transactions were published. Returns the newest of their slots; 0 if there are none. */
+/** Notes which transactions the log has. Returns the newest of their slots; 0 if there are none. */
 function readPublished(contents: PublishedSlots, term: Term): number {
   let newest = 0;
   for (const [id, slot] of contents.published()) {
-    const end = id.indexOf(':');
-    // The id of an account change begins with an address.
-    if (end < minSignatureLength) continue;
-    term.published.set(id.slice(0, end), slot);
+    const signature = transactionIn(id);
+    if (signature === null) continue;
+    term.published.set(signature, slot);
     newest = Math.max(newest, slot);
   }
   term.doubtfulFrom = newest - doubtfulSlots + 1;

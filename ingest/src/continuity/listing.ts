@@ -1,6 +1,7 @@
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { majorityOf } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 
 /** Signatures of one page; nodes return no more. */
@@ -12,6 +13,9 @@ const maxPages = 300;
 /** How often a node is asked again if it returns nothing where something must exist. */
 const maxAttempts = 3;
 const attemptPauseMs = 300;
+
+/** Nodes record the transactions of a slot some time after they confirm it. Newer slots are compared by the next lists. */
+const recordedAfterSlots = 8;
 
 const signatureForm = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
@@ -135,4 +139,24 @@ async function firstAvailable(rpc: Rpc, signal: AbortSignal): Promise<number> {
   const slot = await rpc.call('getFirstAvailableBlock', [], signal);
   if (!isSlot(slot)) throw new TypeError('getFirstAvailableBlock gave no slot');
   return slot;
+}
+
+/**
+ * The transactions of some slots that a majority of the endpoints lists, for the slots that a majority covers. `all`: the lists of each endpoint, one for
+ * each program.
+ */
+export function listedSlots(all: readonly (readonly Listing[])[], slots: readonly number[]): ReadonlyMap<number, ReadonlySet<string>> {
+  const enough = majorityOf(all.length);
+  const found = new Map<number, Set<string>>();
+  for (const slot of slots) {
+    const covering = all.filter((lists) => lists.every(({ from, tip }) => from <= slot && slot <= tip - recordedAfterSlots));
+    if (covering.length < enough) continue;
+    const votes = new Map<string, number>();
+    for (const lists of covering) {
+      const listed = new Set(lists.flatMap(({ items }) => items.filter((item) => item.slot === slot).map(({ signature }) => signature)));
+      for (const signature of listed) votes.set(signature, (votes.get(signature) ?? 0) + 1);
+    }
+    found.set(slot, new Set([...votes].flatMap(([signature, count]) => (count >= enough ? [signature] : []))));
+  }
+  return found;
 }

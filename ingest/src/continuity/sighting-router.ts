@@ -48,7 +48,7 @@ interface FirstReport {
 }
 
 export interface RouterParts {
-  readonly pipeline: Pick<Pipeline, 'confirmed' | 'dedupe' | 'isOpen' | 'contradicts' | 'takeNew' | 'takeAgain' | 'takeAccount'>;
+  readonly pipeline: Pick<Pipeline, 'confirmed' | 'see' | 'seen' | 'isOpen' | 'contradicts' | 'takeNew' | 'takeAgain' | 'takeAccount'>;
   readonly continuity: Pick<Continuity, 'slot' | 'block' | 'confirmed' | 'contested' | 'isDead' | 'seenElsewhere' | 'resumed'>;
   readonly solUsd: Pick<SolUsdFeed, 'take'>;
 }
@@ -74,9 +74,9 @@ export class SightingRouter implements SourceSink {
   }
 
   isRepeat(source: string, signature: string, slot: number, digest: number | null): boolean {
-    const { dedupe } = this.#parts.pipeline;
+    const { pipeline } = this.#parts;
     this.#compare(source, signature, slot, digest);
-    if (dedupe.slotOf(signature) !== slot || this.#parts.pipeline.isOpen(signature)) return false;
+    if (pipeline.seen.peek(signature) !== slot || pipeline.isOpen(signature)) return false;
     this.counts.repeated++;
     return true;
   }
@@ -111,7 +111,7 @@ export class SightingRouter implements SourceSink {
       return;
     }
     this.#compare(sighting.source, signature, slot, null);
-    const firstSlot = pipeline.dedupe.see(signature, slot);
+    const firstSlot = pipeline.see(signature, slot);
     if (firstSlot === null) {
       this.counts.new++;
       this.lead(sighting.source).first++;
@@ -129,7 +129,7 @@ export class SightingRouter implements SourceSink {
   }
 
   failed(signature: string, slot: number): void {
-    if (this.#parts.pipeline.dedupe.slotOf(signature) === slot) this.#contest(signature, slot, null);
+    if (this.#parts.pipeline.seen.peek(signature) === slot) this.#contest(signature, slot, null);
   }
 
   /** The transaction was published with other contents. What is confirmed wins. */

@@ -1,15 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
-import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { isLate } from '@sluice/shared/solana/slots.ts';
+import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { reservesOfVaults, stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
-import type { PoolAccount, PoolReserves, Venue } from '@sluice/venues/seam/venue.ts';
+import type { PoolAccount, PoolReserves, PriceState, Venue, VenueAccount } from '@sluice/venues/seam/venue.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
 import type { AccountState } from '../sources/sighting.ts';
-import { isPublished, type AccountChange } from './account-ticks.ts';
 import type { Emitter } from './emit.ts';
 import type { Pool, PoolBook } from './pools.ts';
 
+/**
+ * An account shows the state at the end of its slot, and may arrive before the logs of the trades that led there. It waits this long, so that
+ * trades report their own prices, and an account only what no trade has shown.
+ */
+const accountHoldMs = 250;
+/** Changes that wait, one for each pool (the newest). Above this limit, the oldest are released early. */
+const maxHeld = 50_000;
 /** Pools whose vaults are being read. Above this limit, a change is not published, and counted. */
 const maxReads = 100;
 const readAttempts = 4;
@@ -20,19 +26,22 @@ const maxLookUps = 8;
 const maxNameless = 10_000;
 const namelessForMs = 600_000;
 
-// Layout of a token account, the same in both token programs.
-const tokenAccountLength = 72;
-const ownerAt = 32;
-const amountAt = 64;
+/** State of a changed account. */
+interface AccountChange {
+  readonly pool: Pool;
+  readonly state: AccountState;
+  readonly account: VenueAccount;
+}
 
 /**
- * Publishes as prices what accounts show and no trade has shown. A curve's account shows its reserves. A pool's account shows only the
+ * Publishes as prices what accounts show and no trade has shown. Changed accounts are held back, so that trades come first. A curve's account shows its reserves. A pool's account shows only the
  * virtual part, so its vaults are read too. A curve's account does not name its coin, but the curve's token account does.
  */
 export class AccountChanges {
   readonly #book: PoolBook;
   readonly #emitter: Emitter;
   readonly #accounts: AccountFetcher;
+  readonly #held = new Map<string, AccountChange & { readonly atMs: number }>();
   readonly #nameless = new Recent<number>(maxNameless);
   readonly #busy = new Set<string>();
   #reads = 0;
@@ -49,7 +58,30 @@ export class AccountChanges {
     return this.#busy.size;
   }
 
-  publish({ pool, state, account }: AccountChange): void {
+  hold(change: AccountChange): void {
+    const { pool, state } = change;
+    const before = this.#held.get(pool.address);
+    if (before !== undefined && isLate(state.slot, before.state.slot)) return;
+    if (isAccountPublished(change)) {
+      this.#held.delete(pool.address);
+      return;
+    }
+    // The first wait counts, so that a curve that changes with every slot is still published.
+    this.#held.set(pool.address, { atMs: before?.atMs ?? performance.now(), ...change });
+    if (this.#held.size > maxHeld) this.release(0);
+  }
+
+  /** Releases changes that have waited long enough and that no trade has shown. */
+  release(holdMs = accountHoldMs): void {
+    const untilMs = performance.now() - holdMs;
+    for (const [address, held] of this.#held) {
+      if (held.atMs > untilMs) continue;
+      this.#held.delete(address);
+      if (!isAccountPublished(held)) this.#publish(held);
+    }
+  }
+
+  #publish({ pool, state, account }: AccountChange): void {
     if (account.type === 'pool' && account.price !== null) this.#emitter.account(pool, state, account.price);
     else if (account.type === 'pool') void this.#publishPool(pool, account, state.slot);
     else if (pool.token !== null) this.#emitter.account(pool, state, stateOfReserves(account.reserves));
@@ -127,7 +159,18 @@ export class AccountChanges {
 
 /** Raw amount of a token account of `owner`; null if it is no such account. */
 function balanceOf({ owner: program, data }: AccountState, owner: string): bigint | null {
-  if ((program !== tokenProgram && program !== token2022Program) || data.length < tokenAccountLength) return null;
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
-  return bytes.subarray(ownerAt, amountAt).equals(addressBytes(owner)) ? bytes.readBigUInt64LE(amountAt) : null;
+  const account = decodeTokenAccount(program, data);
+  return account?.owner === owner ? account.amount : null;
+}
+
+/** A pool's account does not show its reserves, so nothing is looked up after a price of the same slot. */
+function isAccountPublished({ pool, state, account }: AccountChange): boolean {
+  return account.type === 'curve'
+    ? isPublished(pool, state.slot, stateOfReserves(account.reserves))
+    : pool.tickSlot === state.slot || isLate(state.slot, pool.tickSlot);
+}
+
+/** Whether the last price of a pool is newer than this state, or the same. */
+function isPublished(pool: Pool, slot: number, { priceBase, priceQuote }: PriceState): boolean {
+  return isLate(slot, pool.tickSlot) || (pool.tickBase === priceBase && pool.tickQuote === priceQuote);
 }

@@ -25,8 +25,7 @@ import {
   tradeEvent,
   tradePrice,
   type EventPool,
-  type Sighting,
-  type TickSighting,
+  type PriceSeen,
 } from './normalize.ts';
 import { takeNamed, takeTick, takeTrade } from './main-pools.ts';
 import type { Pool } from './pools.ts';
@@ -64,16 +63,10 @@ export interface EmitterParts {
 /** Converts resolved events to published events, adds their values in SOL and USD, and stores the last price of each pool. */
 export class Emitter {
   readonly counts: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, unpublishedChanges: 0 };
-  readonly #solUsd: SolUsdFeed;
-  readonly #simulated: boolean;
-  readonly #publish: (event: PublishableEvent) => void;
-  readonly #onPool: (opened: OutgoingPool) => void;
+  readonly #parts: EmitterParts;
 
   constructor(parts: EmitterParts) {
-    this.#solUsd = parts.solUsd;
-    this.#simulated = parts.simulated;
-    this.#publish = parts.publish;
-    this.#onPool = parts.onPool;
+    this.#parts = parts;
   }
 
   trade({ transaction, path, pool, event }: ResolvedEvent<VenueTrade>, completes: boolean): void {
@@ -82,12 +75,12 @@ export class Emitter {
     const market = marketOf(pool);
     const trade = tokenTrade(event, pool.flipped);
     this.#checkContinuity(pool, event, transaction.slot);
-    const made = tradeEvent(this.#sighting(transaction), path, market, trade, solUsd, completes);
+    const made = tradeEvent(transaction, path, market, trade, solUsd, completes);
     takeTrade(pool.token!, made, solUsd);
     this.counts.trades++;
     this.#publish(made);
     if (isLate(transaction.slot, pool.tickSlot)) return; // newer prices were published
-    const price = tradePrice(made, trade, solUsd);
+    const price = tradePrice(made, market, trade, solUsd);
     if (price !== null) this.#publishPrice(pool, transaction.slot, event, price);
   }
 
@@ -95,7 +88,7 @@ export class Emitter {
     const { tokenProgram, supplyByMint } = pool.token!;
     if (supplyByMint) pool.token!.supplyAtMs = transaction.receivedUs / 1000;
     const made = newTokenEvent(
-      this.#sighting(transaction),
+      transaction,
       path,
       marketOf(pool),
       event,
@@ -110,7 +103,7 @@ export class Emitter {
 
   migration({ transaction, path, venue, pool, event }: ResolvedEvent<CurveMigrated>): void {
     const market: EventPool = { ...marketOf(pool), venue: event.toVenue, poolAddress: event.toPool };
-    const made = migrationEvent(this.#sighting(transaction), path, venue.name, market, event, this.#solUsdAt(transaction.receivedUs));
+    const made = migrationEvent(transaction, path, venue.name, market, event, this.#solUsdAt(transaction.receivedUs));
     if (!transaction.late) takeNamed(pool.token!, poolPriceOf(made), true);
     this.counts.migrations++;
     this.#publish(made);
@@ -125,7 +118,7 @@ export class Emitter {
     const solUsd = this.#solUsdAt(transaction.receivedUs)?.price ?? null;
     const depthSol = decimals === null ? 0 : (inSol(raw / 10 ** decimals, quoteMint, solUsd) ?? 0);
     const ts = { received: transaction.receivedUs, published: 0 };
-    this.#onPool({ type: 'pool', mint: token!.mint, venue: venue.name, address, quoteMint, depthSol, slot: transaction.slot, ts });
+    this.#parts.onPool({ type: 'pool', mint: token!.mint, venue: venue.name, address, quoteMint, depthSol, slot: transaction.slot, ts });
   }
 
   /** The program changed reserves without a trade. */
@@ -139,40 +132,26 @@ export class Emitter {
       return;
     }
     const { signature, slot, commitment, receivedUs, blockTime, late } = transaction;
-    this.#tick(pool, state, {
-      id: `${signature}:${path}.price`,
-      signature,
-      slot,
-      blockTime: blockTime ?? event.timestamp,
-      commitment,
-      receivedUs,
-      late,
-      simulated: this.#simulated,
-    });
+    const ts = { received: receivedUs, published: 0 };
+    const seen = { signature, slot, blockTime: blockTime ?? event.timestamp, commitment, ts, late };
+    this.#tick(pool, state, `${signature}:${path}.price`, seen);
   }
 
   /** An account shows a price that follows from no trade. */
   account(pool: Pool, { address, slot, receivedUs }: AccountState, state: PriceState): void {
-    this.#tick(pool, state, {
-      id: `${address}:${slot}:${state.priceBase}-${state.priceQuote}`,
-      signature: null,
-      slot,
-      blockTime: null,
-      commitment: 'processed',
-      receivedUs,
-      late: false,
-      simulated: this.#simulated,
-    });
+    const ts = { received: receivedUs, published: 0 };
+    const seen = { signature: null, slot, blockTime: null, commitment: 'processed', ts } as const;
+    this.#tick(pool, state, `${address}:${slot}:${state.priceBase}-${state.priceQuote}`, seen);
   }
 
-  #tick(pool: Pool, state: PriceState, seen: TickSighting): void {
+  #tick(pool: Pool, state: PriceState, id: string, seen: PriceSeen): void {
     if (pool.token === null || pool.token.decimals === null || pool.quote === null || pool.quote.decimals === null) {
       this.counts.unpublishedChanges++;
       return;
     }
     if (isLate(seen.slot, pool.tickSlot)) return;
     const shown = pool.flipped ? flipPrice(state) : state;
-    const price = accountPrice(seen, marketOf(pool), shown, this.#solUsdAt(seen.receivedUs));
+    const price = accountPrice(id, seen, marketOf(pool), shown, this.#solUsdAt(seen.ts.received));
     if (price === null) return;
     takeTick(pool.token, pool.isCurve, price, price.solUsd);
     this.#publishPrice(pool, seen.slot, state, price);
@@ -196,12 +175,12 @@ export class Emitter {
   }
 
   #solUsdAt(receivedUs: number): SolUsdAt | null {
-    return solUsdAt(this.#solUsd.current, receivedUs / 1000);
+    return solUsdAt(this.#parts.solUsd.current, receivedUs / 1000);
   }
 
-  #sighting(transaction: DecodedTransaction): Sighting {
-    const { signature, slot, commitment, receivedUs, feePayer, blockTime, tokenBalances, late } = transaction;
-    return { signature, slot, commitment, receivedUs, feePayer, blockTime, tokenBalances, late, simulated: this.#simulated };
+  #publish(event: PublishableEvent): void {
+    if (this.#parts.simulated) event.simulated = true;
+    this.#parts.publish(event);
   }
 }
 

@@ -7,24 +7,9 @@ import { flipPrice } from '@sluice/venues/seam/flip.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { priceOf, wireReserves } from '@sluice/venues/seam/price.ts';
 import type { CurveMigrated, Fee, PriceState, TokenCreated, VenueTrade } from '@sluice/venues/seam/venue.ts';
-import type { Commitment, MigrationEvent, NewTokenEvent, PriceEvent, TradeEvent, VenueName } from '@sluice/shared/wire/events/events.ts';
-import { valuation, type SolUsdAt, type Valuation } from './price.ts';
-
-/** Where and when an event was seen: fields that all of its forms share. */
-export interface Sighting {
-  readonly signature: string;
-  readonly slot: number;
-  readonly commitment: Commitment;
-  readonly receivedUs: number;
-  readonly feePayer: string | null;
-  readonly blockTime: number | null;
-  /** Null if the source does not show them. */
-  readonly tokenBalances: readonly TokenBalance[] | null;
-  /** Read from the history of the chain, after newer ones. */
-  readonly late: boolean;
-  /** The chain is simnet. */
-  readonly simulated: boolean;
-}
+import type { MigrationEvent, NewTokenEvent, PriceEvent, TradeEvent, VenueName } from '@sluice/shared/wire/events/events.ts';
+import type { DecodedTransaction } from './decode.ts';
+import { valuation, type SolUsdAt } from './price.ts';
 
 /** The pool of an event, resolved: `mint` is the token, which may be the base or the quote of the program's pair. */
 export interface EventPool {
@@ -81,7 +66,7 @@ export function tokenTrade(trade: VenueTrade, flipped: boolean): TokenTrade {
 
 /** The trade of the contract. Its price is that of the reserves after it; if these give none, that of its own amounts, or null. */
 export function tradeEvent(
-  seen: Sighting,
+  seen: DecodedTransaction,
   path: string,
   market: EventPool,
   trade: TokenTrade,
@@ -130,7 +115,6 @@ export function tradeEvent(
   const traderBalance = balanceAfter(seen.tokenBalances, trade.trader, market.mint);
   if (traderBalance !== null) event.traderBalance = traderBalance.toString();
   if (seen.late) event.late = true;
-  if (seen.simulated) event.simulated = true;
   if (completes) event.curveCompleted = true;
   return event;
 }
@@ -145,54 +129,49 @@ function balanceAfter(balances: readonly TokenBalance[] | null, owner: string, m
 }
 
 /** The tick of a trade; null if the pool's state gives no price. */
-export function tradePrice(trade: TradeEvent, { priceBase, priceQuote }: TokenTrade, solUsd: SolUsdAt | null): PriceEvent | null {
+export function tradePrice(
+  trade: TradeEvent,
+  market: EventPool,
+  { priceBase, priceQuote }: TokenTrade,
+  solUsd: SolUsdAt | null,
+): PriceEvent | null {
   if (trade.priceQuote === null || priceBase <= 0n || priceQuote <= 0n) return null;
-  const event: PriceEvent = {
-    type: 'price',
-    id: `${trade.id}.price`,
-    mint: trade.mint,
-    quoteMint: trade.quoteMint,
-    pool: trade.pool,
-    poolAddress: trade.poolAddress,
-    signature: trade.signature,
-    slot: trade.slot,
-    blockTime: trade.blockTime,
-    commitment: trade.commitment,
-    ts: { received: trade.ts.received, published: 0 },
-    source: 'trade',
-    priceQuote: trade.priceQuote,
-    priceSol: trade.priceSol,
-    priceUsd: trade.priceUsd,
-    marketCapSol: trade.marketCapSol,
-    marketCapUsd: trade.marketCapUsd,
-    solUsd,
-    reserves: trade.reserves,
-  };
-  if (trade.depth !== undefined) event.depth = trade.depth;
-  if (trade.late === true) event.late = true;
-  if (trade.simulated === true) event.simulated = true;
-  return event;
+  return priceEvent(`${trade.id}.price`, trade, market, 'trade', trade.priceQuote, trade, solUsd);
 }
 
-/** Identity of a tick without a trade, and when it was seen. */
-export interface TickSighting {
-  readonly id: string;
-  readonly signature: string | null;
-  readonly slot: number;
-  readonly blockTime: number | null;
-  readonly commitment: Commitment;
-  readonly receivedUs: number;
-  readonly late: boolean;
-  readonly simulated: boolean;
-}
+/** Where and when a price was seen. */
+export type PriceSeen = Pick<PriceEvent, 'signature' | 'slot' | 'blockTime' | 'commitment' | 'ts'> & { readonly late?: boolean };
 
 /** The tick of a pool that changed without a known trade; null if its state gives no price. */
-export function accountPrice(seen: TickSighting, market: EventPool, state: PriceState, solUsd: SolUsdAt | null): PriceEvent | null {
+export function accountPrice(
+  id: string,
+  seen: PriceSeen,
+  market: EventPool,
+  state: PriceState,
+  solUsd: SolUsdAt | null,
+): PriceEvent | null {
   const price = priceOf(state, market.baseDecimals, market.quoteDecimals);
   if (price === null) return null;
+  const values = {
+    ...valuation(price, market.quoteMint, market.supply, market.baseDecimals, solUsd),
+    reserves: state.reserves === null ? null : wireReserves(state.reserves),
+    ...(state.depth !== null && { depth: state.depth.toString() }),
+  };
+  return priceEvent(id, seen, market, 'account', price, values, solUsd);
+}
+
+function priceEvent(
+  id: string,
+  seen: PriceSeen,
+  market: EventPool,
+  source: PriceEvent['source'],
+  priceQuote: number,
+  values: Pick<PriceEvent, 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'reserves' | 'depth'>,
+  solUsd: SolUsdAt | null,
+): PriceEvent {
   const event: PriceEvent = {
     type: 'price',
-    id: seen.id,
+    id,
     mint: market.mint,
     quoteMint: market.quoteMint,
     pool: market.venue,
@@ -201,22 +180,24 @@ export function accountPrice(seen: TickSighting, market: EventPool, state: Price
     slot: seen.slot,
     blockTime: seen.blockTime,
     commitment: seen.commitment,
-    ts: { received: seen.receivedUs, published: 0 },
-    source: 'account',
-    ...valuation(price, market.quoteMint, market.supply, market.baseDecimals, solUsd),
-    priceQuote: price,
+    ts: { received: seen.ts.received, published: 0 },
+    source,
+    priceQuote,
+    priceSol: values.priceSol,
+    priceUsd: values.priceUsd,
+    marketCapSol: values.marketCapSol,
+    marketCapUsd: values.marketCapUsd,
     solUsd,
-    reserves: state.reserves === null ? null : wireReserves(state.reserves),
+    reserves: values.reserves,
   };
-  if (state.depth !== null) event.depth = state.depth.toString();
-  if (seen.late) event.late = true;
-  if (seen.simulated) event.simulated = true;
+  if (values.depth !== undefined) event.depth = values.depth;
+  if (seen.late === true) event.late = true;
   return event;
 }
 
 /** The creation of a token, in its state after the purchases of its creating wallet in the same transaction (`buys`, in order). */
 export function newTokenEvent(
-  seen: Sighting,
+  seen: DecodedTransaction,
   path: string,
   market: EventPool,
   created: TokenCreated,
@@ -226,25 +207,11 @@ export function newTokenEvent(
 ): NewTokenEvent {
   const reserves = buys.at(-1)?.reserves ?? created.reserves;
   const { baseDecimals, quoteDecimals, quoteMint } = market;
-  const values: Valuation = valuation(
-    priceOf(stateOfReserves(reserves), baseDecimals, quoteDecimals),
-    quoteMint,
-    created.supply,
-    baseDecimals,
-    solUsd,
-  );
-  const event: NewTokenEvent = {
+  const price = priceOf(stateOfReserves(reserves), baseDecimals, quoteDecimals);
+  return {
     type: 'newToken',
-    id: `${seen.signature}:${path}`,
+    ...placeOf(seen, path, market, created.timestamp),
     mint: created.mint,
-    quoteMint,
-    pool: market.venue,
-    poolAddress: market.poolAddress,
-    signature: seen.signature,
-    slot: seen.slot,
-    blockTime: seen.blockTime ?? created.timestamp,
-    commitment: seen.commitment,
-    ts: { received: seen.receivedUs, published: 0 },
     quoteSymbol: quoteCoins.get(quoteMint)?.symbol ?? null,
     name: created.name,
     symbol: created.symbol,
@@ -256,14 +223,32 @@ export function newTokenEvent(
     supply: created.supply.toString(),
     decimals: created.decimals,
     initialBuy: initialBuy(created.trader, market, buys),
-    ...values,
+    ...valuation(price, quoteMint, created.supply, baseDecimals, solUsd),
     reserves: wireReserves(reserves),
     traits: [...created.traits],
     creatorFeeBps: created.creatorFeeBps,
   };
-  if (seen.late) event.late = true;
-  if (seen.simulated) event.simulated = true;
-  return event;
+}
+
+/** Fields that all events of a transaction share. `timestamp`: of the event, if the sighting has no time of its block. */
+function placeOf(
+  { signature, slot, commitment, receivedUs, blockTime, late }: DecodedTransaction,
+  path: string,
+  market: EventPool,
+  timestamp: number | null,
+) {
+  return {
+    id: `${signature}:${path}`,
+    quoteMint: market.quoteMint,
+    pool: market.venue,
+    poolAddress: market.poolAddress,
+    signature,
+    slot,
+    blockTime: blockTime ?? timestamp,
+    commitment,
+    ts: { received: receivedUs, published: 0 },
+    ...(late && { late }),
+  };
 }
 
 function initialBuy(trader: string, market: EventPool, buys: readonly VenueTrade[]): NewTokenEvent['initialBuy'] {
@@ -281,7 +266,7 @@ function initialBuy(trader: string, market: EventPool, buys: readonly VenueTrade
 
 /** The migration of a curve to a pool; `market` is the destination. Its price is that of the amounts with which the pool opened. */
 export function migrationEvent(
-  seen: Sighting,
+  seen: DecodedTransaction,
   path: string,
   fromVenue: VenueName,
   market: EventPool,
@@ -290,18 +275,10 @@ export function migrationEvent(
 ): MigrationEvent {
   const { baseDecimals, quoteDecimals, quoteMint, supply } = market;
   const price = priceOf({ priceQuote: migrated.quoteAmount, priceBase: migrated.baseAmount }, baseDecimals, quoteDecimals);
-  const event: MigrationEvent = {
+  return {
     type: 'migration',
-    id: `${seen.signature}:${path}`,
+    ...placeOf(seen, path, market, migrated.timestamp),
     mint: migrated.mint,
-    quoteMint,
-    pool: market.venue,
-    poolAddress: market.poolAddress,
-    signature: seen.signature,
-    slot: seen.slot,
-    blockTime: seen.blockTime ?? migrated.timestamp,
-    commitment: seen.commitment,
-    ts: { received: seen.receivedUs, published: 0 },
     from: { pool: fromVenue, poolAddress: migrated.fromPool },
     baseAmount: migrated.baseAmount.toString(),
     baseDecimals,
@@ -311,7 +288,4 @@ export function migrationEvent(
     migrationFee: migrated.fee.toString(),
     ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
   };
-  if (seen.late) event.late = true;
-  if (seen.simulated) event.simulated = true;
-  return event;
 }

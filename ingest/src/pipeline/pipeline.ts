@@ -1,4 +1,4 @@
-import type { MemoryBounds } from '@sluice/shared/config/memory-bounds.ts';
+import { standardMemory, type MemoryBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { TokenCreated, Venue, VenueTrade } from '@sluice/venues/seam/venue.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
@@ -7,16 +7,13 @@ import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import type { AccountState, Sighting, WholeSighting } from '../sources/sighting.ts';
 import { AccountChanges } from './account-changes.ts';
-import { AccountTicks } from './account-ticks.ts';
 import { Decoder, uncounted, type DecodedTransaction, type DecodeFault, type LocatedEvent } from './decode.ts';
-import { Dedupe } from './dedupe.ts';
 import { Emitter, type EmitterParts } from './emit.ts';
 import { Lines } from './waiting-lines.ts';
 import { MainPoolReader, type TradeSeen } from './main-pools.ts';
 import { learnDecimals, PoolBook, type Pool, type Token } from './pools.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
-import { Supplies } from './supplies.ts';
-import { Unfinished, type UnfinishedCounts } from './unfinished.ts';
+import { noUnfinishedCounts, Unfinished } from './unfinished.ts';
 
 /** The pool, its mints, the main pool, and once more if an event joined that needs a mint's program. */
 const maxQuestionRounds = 5;
@@ -27,12 +24,14 @@ const maxDigests = 20_000;
 /** Transactions without an event so far that are remembered. Further sightings of a forgotten one are treated as repeats. */
 const maxQuiet = 20_000;
 
-export interface PipelineCounts extends UnfinishedCounts {
+export const noPipelineCounts = () => ({
+  ...noUnfinishedCounts(),
   /** Transactions that showed no event in one sighting, and some in a later one. */
-  contradictedSilences: number;
+  contradictedSilences: 0,
   /** Events given up because their pool could not be resolved. */
-  lostEvents: number;
-}
+  lostEvents: 0,
+});
+export type PipelineCounts = ReturnType<typeof noPipelineCounts>;
 
 export interface PipelineParts extends EmitterParts {
   readonly venues: readonly Venue[];
@@ -58,22 +57,13 @@ interface Placed {
  * requested. An event that cannot be published is counted and reported.
  */
 export class Pipeline {
-  readonly counts: PipelineCounts = {
-    incomplete: 0,
-    hidden: 0,
-    completed: 0,
-    completedByOthers: 0,
-    abandoned: 0,
-    lostTransactions: 0,
-    uncertainEvents: 0,
-    contradictedSilences: 0,
-    lostEvents: 0,
-  };
-  readonly dedupe: Dedupe;
+  readonly counts = noPipelineCounts();
+  /** The slot of the first sighting of every transaction, over all endpoints and subscriptions. A later repeat would be published again. */
+  readonly seen: Recent<number>;
   readonly decoder: Decoder;
   readonly book: PoolBook;
   readonly emitter: Emitter;
-  readonly ticks: AccountTicks;
+  readonly ticks: AccountChanges;
   readonly #parts: PipelineParts;
   readonly #lines = new Lines<Placed>(({ transaction }) => transaction.signature);
   readonly #resolver: PoolResolver;
@@ -83,31 +73,23 @@ export class Pipeline {
   readonly #quiet = new Recent<true>(maxQuiet);
   /** Signature -> digest of the events that were passed on. */
   readonly #digests = new Recent<number>(maxDigests);
-  readonly #supplies: Supplies;
   readonly #mainPools: MainPoolReader;
-  readonly #changes: AccountChanges;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
-    this.dedupe = new Dedupe(parts.memory?.signatures);
-    this.book = new PoolBook(parts.memory?.pools);
+    const { signatures, pools } = parts.memory ?? standardMemory;
+    this.seen = new Recent(signatures);
+    this.book = new PoolBook(pools);
     this.decoder = new Decoder(parts.venues, parts.onFault);
     this.#venueByProgram = new Map(parts.venues.map((venue) => [venue.programId, venue]));
     this.#venueByName = new Map(parts.venues.map((venue) => [venue.name, venue]));
-    this.#resolver = new PoolResolver(this.book, parts.accounts, this.#venueByProgram, parts.signal);
+    this.#resolver = new PoolResolver({ ...parts, book: this.book, venues: this.#venueByProgram });
     this.emitter = new Emitter(parts);
     const { counts, decoder } = this;
     const pass = (transaction: DecodedTransaction, events: readonly LocatedEvent[]): void => this.#take(transaction, events);
     this.#unfinished = new Unfinished({ ...parts, counts, decoder, pass });
-    const changes = (this.#changes = new AccountChanges({ book: this.book, emitter: this.emitter, accounts: parts.accounts }));
-    this.ticks = new AccountTicks((change) => changes.publish(change));
+    this.ticks = new AccountChanges({ book: this.book, emitter: this.emitter, accounts: parts.accounts });
     this.#mainPools = new MainPoolReader(parts);
-    this.#supplies = new Supplies(this.#resolver, parts.log);
-  }
-
-  /** Accounts of pools and curves that are being read, because no trade showed their change. */
-  get accountReads(): number {
-    return this.#changes.reads;
   }
 
   get waiting(): number {
@@ -136,8 +118,7 @@ export class Pipeline {
 
   /** A transaction read from the history of the chain. */
   takeLate(transaction: DecodedTransaction): void {
-    this.dedupe.forget(transaction.signature);
-    this.dedupe.see(transaction.signature, transaction.slot);
+    this.seen.set(transaction.signature, transaction.slot);
     this.take(transaction);
   }
 
@@ -163,7 +144,7 @@ export class Pipeline {
       return;
     }
     const found = await transactions.fetch(signature, slot, signal, (answer) => this.decoder.read({ ...answer, late: true }));
-    if (found.kind === 'read' && this.dedupe.slotOf(signature) === null) this.takeLate(found.transaction);
+    if (found.kind === 'read' && !this.seen.has(signature)) this.takeLate(found.transaction);
   }
 
   /** The last price of a pool was from a fork that died. The next price is published even if its slot is earlier. */
@@ -178,6 +159,13 @@ export class Pipeline {
   abandon(slot: number, lives: (signature: string) => boolean = () => false): void {
     this.#unfinished.abandon(slot, lives);
     if (this.#lines.waiting > 0) this.#lines.drop(({ transaction }) => transaction.slot === slot && !lives(transaction.signature));
+  }
+
+  /** Notes a sighting. Returns null for the first one of a transaction; later, as long as it is remembered, the slot of the first one. */
+  see(signature: string, slot: number): number | null {
+    const first = this.seen.peek(signature);
+    if (first === undefined) this.seen.set(signature, slot);
+    return first ?? null;
   }
 
   /** The first sighting of a transaction. */
@@ -322,7 +310,7 @@ export class Pipeline {
       // What the trade needs was read before.
       const trade = event.needs === undefined ? event : event.needs.complete(this.book.constants(event.needs.account)!);
       this.emitter.trade({ event: trade, ...base }, completesCurve(transaction, event));
-      this.#supplies.requestIfDue(pool, transaction.receivedUs / 1000);
+      this.#resolver.requestSupplyIfDue(pool, transaction.receivedUs / 1000);
       this.#mainPools.readIfInDoubt(pool, tradeSeen(transaction, event));
     } else if (event.type === 'created') this.emitter.creation({ event, ...base }, buysOfCreator(transaction, event));
     else if (event.type === 'migrated') this.emitter.migration({ event, ...base });

@@ -1,4 +1,5 @@
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { DecodedAccount, DecodedConstants, Venue } from '@sluice/venues/seam/venue.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
@@ -27,6 +28,10 @@ const unavailableForMs = 5_000;
 const maxHopeless = 10_000;
 /** Further accounts that one account may need. */
 const maxMore = 4;
+/** Concurrent requests for supplies. Above this limit, a supply is requested at its next trade. */
+const maxSupplies = 2_000;
+/** How long a supply is valid that only the mint's account shows. */
+const supplyFreshForMs = 60_000;
 
 // Layout of a mint, the same in both token programs.
 const mintLength = 82;
@@ -34,19 +39,24 @@ const supplyAt = 36;
 const decimalsAt = 44;
 const initializedAt = 45;
 
+export interface ResolverParts {
+  readonly book: PoolBook;
+  readonly accounts: AccountFetcher;
+  /** By program. */
+  readonly venues: ReadonlyMap<string, Venue>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
 /** Reads what events do not show: the pair of a pool; decimals, supply and token program of a mint. */
 export class PoolResolver {
-  readonly #book: PoolBook;
-  readonly #accounts: AccountFetcher;
-  readonly #venues: ReadonlyMap<string, Venue>;
-  readonly #signal: AbortSignal;
+  readonly #parts: ResolverParts;
   readonly #hopeless = new Recent<number>(maxHopeless);
+  /** Supplies that are being read. */
+  #supplies = 0;
 
-  constructor(book: PoolBook, accounts: AccountFetcher, venues: ReadonlyMap<string, Venue>, signal: AbortSignal) {
-    this.#signal = signal;
-    this.#book = book;
-    this.#accounts = accounts;
-    this.#venues = venues;
+  constructor(parts: ResolverParts) {
+    this.#parts = parts;
   }
 
   /** True if the pool was recently requested and not found. */
@@ -62,13 +72,35 @@ export class PoolResolver {
       const faults = await Promise.all(need.addresses.map((address) => this.#learnOne(need, address)));
       const fault = faults.find((text) => text !== null) ?? null;
       if (fault === null) return null;
-      if (fault === unavailable && performance.now() < deadlineMs && !this.#signal.aborted) {
-        await pause(unavailablePauseMs, this.#signal, { ref: false });
+      if (fault === unavailable && performance.now() < deadlineMs && !this.#parts.signal.aborted) {
+        await pause(unavailablePauseMs, this.#parts.signal, { ref: false });
         continue;
       }
       this.#hopeless.set(need.pool.address, performance.now() + (fault === unavailable ? unavailableForMs : hopelessForMs));
       return fault;
     }
+  }
+
+  /**
+   * Reads the supply of a pool's token, from the account of the curve or the mint, if no event showed it, or if it is too old. No trade waits for it.
+   * `atMs` is the time of a trade in the pool.
+   */
+  requestSupplyIfDue(pool: Pool, atMs: number): void {
+    const token = pool.token!;
+    if (token.supplyByMint ? atMs - token.supplyAtMs < supplyFreshForMs : token.supply !== null) return;
+    if (pool.supplyAsked || this.#supplies >= maxSupplies || this.isHopeless(pool)) return;
+    void this.#learnSupply(pool, pool.isCurve && !token.supplyByMint ? pool.address : token.mint, atMs);
+  }
+
+  async #learnSupply(pool: Pool, address: string, atMs: number): Promise<void> {
+    pool.supplyAsked = true;
+    this.#supplies++;
+    const fault = await this.learn({ pool, addresses: [address] });
+    this.#supplies--;
+    pool.supplyAsked = false;
+    // A curve's account may refer to the mint's account.
+    if (fault === null) this.requestSupplyIfDue(pool, atMs);
+    else this.#parts.log.debug({ pool: pool.address, reason: fault }, 'supply_unknown');
   }
 
   #learnOne({ pool, isConstants = false }: Need, address: string): Promise<string | null> {
@@ -78,7 +110,7 @@ export class PoolResolver {
   async #learnMint(address: string): Promise<string | null> {
     const read = await this.#fetch(address, 'the mint does not exist', mintFault);
     if (typeof read === 'string') return read;
-    noteMint(this.#book.token(address), read);
+    noteMint(this.#parts.book.token(address), read);
     return null;
   }
 
@@ -87,14 +119,14 @@ export class PoolResolver {
     const others = new Map<string, Uint8Array>();
     const read = (other: string): Uint8Array | null => others.get(other) ?? null;
     const decode = ({ owner, data }: AccountState): DecodedAccount | DecodedConstants | null => {
-      const venue = this.#venues.get(owner);
+      const venue = this.#parts.venues.get(owner);
       return (isConstants ? venue?.constantsOf?.(data, read) : venue?.decodeAccount(data, read)) ?? null;
     };
     const faultOf = (state: AccountState): string | null => {
       const outcome = decode(state);
       if (outcome?.kind === 'decoded' || outcome?.kind === 'more') return null;
       if (isConstants) return 'the account does not have the numbers that its trades need';
-      return this.#venues.has(state.owner) ? 'the account is not a pool' : 'the pool is not owned by its program';
+      return this.#parts.venues.has(state.owner) ? 'the account is not a pool' : 'the pool is not owned by its program';
     };
     const state = await this.#fetch(
       address,
@@ -112,21 +144,21 @@ export class PoolResolver {
     }
     const outcome = decode(state);
     if (outcome?.kind !== 'decoded') return 'the accounts of the pool do not fit together';
-    const venue = this.#venues.get(state.owner)!;
-    if ('account' in outcome) this.#book.learnAccount(venue, address, outcome.account);
+    const venue = this.#parts.venues.get(state.owner)!;
+    if ('account' in outcome) this.#parts.book.learnAccount(venue, address, outcome.account);
     // A pool that shows its pair may also have the numbers that its trades need.
     const numbers = 'account' in outcome ? venue.constantsOf?.(state.data, read) : outcome;
-    if (numbers?.kind === 'decoded') this.#book.learnConstants(address, numbers.constants);
+    if (numbers?.kind === 'decoded') this.#parts.book.learnConstants(address, numbers.constants);
     return null;
   }
 
   /** The account, or why there is none that can be used. */
   async #fetch(address: string, missing: string, faultOf: (state: AccountState) => string | null): Promise<AccountState | string> {
     const usable = (state: AccountState): boolean => faultOf(state) === null;
-    let account: FetchedAccount = await this.#accounts.fetch(address, usable);
+    let account: FetchedAccount = await this.#parts.accounts.fetch(address, usable);
     for (let attempt = 1; account.kind === 'missing' && attempt < missingAttempts; attempt++) {
-      await pause(missingPauseMs, this.#signal, { ref: false });
-      account = await this.#accounts.fetch(address, usable);
+      await pause(missingPauseMs, this.#parts.signal, { ref: false });
+      account = await this.#parts.accounts.fetch(address, usable);
     }
     if (account.kind === 'unavailable') return unavailable;
     return account.kind === 'missing' ? missing : (faultOf(account.state) ?? account.state);

@@ -9,25 +9,25 @@ const maxOpen = 4_000;
 /** How long another sighting may still complete a transaction that cannot be fetched. */
 const othersWithinMs = 2_000;
 
-export interface UnfinishedCounts {
+export const noUnfinishedCounts = () => ({
   /** Transactions whose first sighting did not show all of their events. */
-  incomplete: number;
+  incomplete: 0,
   /** Of these, transactions with a program that shows its trades only outside of the logs. */
-  hidden: number;
+  hidden: 0,
   /** Of the incomplete ones, completed. */
-  completed: number;
+  completed: 0,
   /** Of the completed ones, completed by another sighting, without a request for the transaction. */
-  completedByOthers: number;
+  completedByOthers: 0,
   /** Of the incomplete ones, given up because their slot died: nothing is missing. */
-  abandoned: number;
+  abandoned: 0,
   /** Of the incomplete ones, given up: events are missing. */
-  lostTransactions: number;
+  lostTransactions: 0,
   /** Events that waited for the missing ones, and were published when their transaction was given up. */
-  uncertainEvents: number;
-}
+  uncertainEvents: 0,
+});
 
 export interface UnfinishedParts {
-  readonly counts: UnfinishedCounts;
+  readonly counts: ReturnType<typeof noUnfinishedCounts>;
   readonly decoder: Decoder;
   readonly transactions: TransactionFetcher;
   readonly signal: AbortSignal;

@@ -24,19 +24,23 @@ const maxRecent = 65_536;
 const maxFates = 4_096;
 /** Confirmed slots whose contents are remembered, for events that come later: about 13 seconds. An event of an older slot waits until it is read again. */
 const maxContents = 64;
+/** Slots that are compared again with the records of nodes, because nodes record the transactions of a slot some time after they confirm it. */
+export const overlapSlots = 24;
 /** The first published events of the tail determine the first complete slot, because events of neighbouring slots mix. */
 const mixedEvents = 64;
 
-export interface PublishedSlotsCounts {
+/** Counts of all terms of a process. */
+export const noPublishedSlotsCounts = () => ({
   /** Left out because the log has them: the previous leader published them. */
-  repeats: number;
+  repeats: 0,
   /** Retracted events. */
-  retracted: number;
+  retracted: 0,
   /** Left out because their slot died, its block lacks their transaction, or the log has their transaction for another living slot. */
-  outlived: number;
+  outlived: 0,
   /** Forgotten for a bound: if their slot died, they would not be retracted. */
-  forgotten: number;
-}
+  forgotten: 0,
+});
+type PublishedSlotsCounts = ReturnType<typeof noPublishedSlotsCounts>;
 
 /**
  * Stores which events the log has, and for which slot. Before an event is published, only this class decides whether the log already has
@@ -73,7 +77,7 @@ export class PublishedSlots {
   constructor(
     tail: readonly (LogRecord | null)[],
     isWhole: boolean,
-    counts: PublishedSlotsCounts = { repeats: 0, retracted: 0, outlived: 0, forgotten: 0 },
+    counts: PublishedSlotsCounts = noPublishedSlotsCounts(),
     completeTo = 0,
   ) {
     this.#counts = counts;
@@ -106,7 +110,7 @@ export class PublishedSlots {
   /** Transactions with events in an undecided slot. */
   signaturesOf(slot: number): readonly string[] {
     const ids = [...(this.#open.get(slot)?.keys() ?? []), ...this.#held.flatMap((event) => (event.slot === slot ? [event.id] : []))];
-    return [...new Set(ids.filter(isOfTransaction).map(signatureIn))];
+    return [...new Set(ids.flatMap((id) => transactionIn(id) ?? []))];
   }
 
   /** Events of undecided slots. */
@@ -225,9 +229,12 @@ export class PublishedSlots {
     const published = [...(this.#open.get(slot) ?? [])];
     const contents = this.#contents.get(slot);
     if (contents === undefined || contents === 'unread') return [];
-    const isReplaced = published.some(([id]) => isOfTransaction(id) && !contents.has(signatureIn(id)));
-    if (!isReplaced) return [];
-    const lacking = published.filter(([id]) => !isOfTransaction(id) || !contents.has(signatureIn(id))).toReversed();
+    const lacks = (id: string): boolean => {
+      const signature = transactionIn(id);
+      return signature === null || !contents.has(signature);
+    };
+    if (!published.some(([id]) => transactionIn(id) !== null && lacks(id))) return [];
+    const lacking = published.filter(([id]) => lacks(id)).toReversed();
     for (const [id, topics] of lacking) into.push(this.#retraction(id, topics));
     return lacking.map(([id]) => id);
   }
@@ -330,13 +337,10 @@ export class PublishedSlots {
 /** In base58. An address, with which the id of an account change begins, has at most 44 characters. */
 const minSignatureLength = 64;
 
-function signatureIn(id: string): string {
-  const end = id.indexOf(':');
-  return end === -1 ? id : id.slice(0, end);
-}
-
-function isOfTransaction(id: string): boolean {
-  return signatureIn(id).length >= minSignatureLength;
+/** The transaction of an event with this id; null for the change of an account. */
+export function transactionIn(id: string): string | null {
+  const [first] = id.split(':', 1);
+  return first!.length >= minSignatureLength ? first! : null;
 }
 
 /** Slots of the living branch. */
@@ -345,20 +349,20 @@ function livingSlotsOf({ alive, unknown = [] }: SlotVerdict): readonly number[] 
 }
 
 /**
- * Reads the newest `entries` of the log, and four times as many each time, until it knows everything that was published after the slot `complete`.
- * If `complete` is null, or the log does not reach back to it, the whole log is read.
+ * Reads the newest `entries` of the log, and four times as many each time, until it knows everything that was published after the slot `complete`, and some
+ * slots before. If `complete` is null, or the log does not reach back to it, the whole log is read.
  */
 export async function readPublishedSlots(
   bus: Pick<Bus, 'readTail'>,
   entries: number,
   complete: number | null,
-  contentsOf: (tail: readonly (LogRecord | null)[], isWhole: boolean) => PublishedSlots,
+  counts: PublishedSlotsCounts,
 ): Promise<PublishedSlots> {
   for (let most = entries; ; most *= 4) {
     const maxEntries = Math.min(most, busLimits.maxEntries);
     const tail = await bus.readTail(maxEntries, readRecord);
-    const contents = contentsOf(tail, tail.length < maxEntries);
-    const isKnown = contents.since === 0 || (complete !== null && contents.since <= complete + 1);
+    const contents = new PublishedSlots(tail, tail.length < maxEntries, counts, complete ?? 0);
+    const isKnown = contents.since === 0 || (complete !== null && contents.since <= complete - overlapSlots + 1);
     if (isKnown || maxEntries === busLimits.maxEntries) return contents;
   }
 }

@@ -10,7 +10,7 @@ import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { EventQueue } from './event-queue.ts';
 import { isEvent, topicsOf, type Outgoing, type LogItem } from './outgoing.ts';
-import { PublishedSlots, readPublishedSlots, type PublishedSlotsCounts } from './published-slots.ts';
+import { noPublishedSlotsCounts, readPublishedSlots, type PublishedSlots } from './published-slots.ts';
 
 /** The lease of the one ingest process that publishes. */
 const leaseName = 'ingest';
@@ -28,15 +28,17 @@ const maxPauseMs = 2_000;
 /** A bus that has not accepted a batch for this long is reported as not answering. */
 const maxStallMs = 3_000;
 
-export interface PublisherCounts extends PublishedSlotsCounts {
-  published: number;
-  batches: number;
+export const noPublisherCounts = () => ({
+  published: 0,
+  batches: 0,
   /** Dropped because the bus accepted no events for too long. */
-  dropped: number;
+  dropped: 0,
   /** Dropped because the bus accepts no such entry. */
-  refused: number;
-  failures: number;
-}
+  refused: 0,
+  failures: 0,
+  ...noPublishedSlotsCounts(),
+});
+export type PublisherCounts = ReturnType<typeof noPublisherCounts>;
 
 /** One term of the lease. */
 interface Term {
@@ -55,17 +57,7 @@ interface Term {
  * published: a new leader then repeats its queue.
  */
 export class Publisher {
-  readonly counts: PublisherCounts = {
-    published: 0,
-    batches: 0,
-    dropped: 0,
-    refused: 0,
-    failures: 0,
-    repeats: 0,
-    retracted: 0,
-    outlived: 0,
-    forgotten: 0,
-  };
+  readonly counts = noPublisherCounts();
   /** Microseconds from receiving an event until it is on the bus, for the oldest event of each batch. */
   readonly delayUs = new LatencyHistogram();
   readonly #bus: Pick<Bus, 'publisher' | 'lease' | 'readTail'>;
@@ -249,14 +241,7 @@ export class Publisher {
 
   /** Reads what may be incomplete. To read more would delay a takeover. */
   async #readLog(): Promise<PublishedSlots> {
-    const complete = await this.#completeUpTo();
-    const entries = 2 * this.buffered + takeoverEntries;
-    return readPublishedSlots(
-      this.#bus,
-      entries,
-      complete,
-      (tail, isWhole) => new PublishedSlots(tail, isWhole, this.counts, complete ?? 0),
-    );
+    return readPublishedSlots(this.#bus, 2 * this.buffered + takeoverEntries, await this.#completeUpTo(), this.counts);
   }
 
   /** Publishes as long as it holds the lease. */

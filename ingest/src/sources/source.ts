@@ -38,21 +38,20 @@ export interface SourceSink {
 }
 
 /** What a source has received, apart from sightings. */
-export interface SourceCounts {
-  accounts: number;
+export const noCounts = () => ({
+  accounts: 0,
   /** Transactions that failed. They are not used. */
-  failed: number;
+  failed: 0,
   /** Announced under the placeholder signature. */
-  placeholder: number;
+  placeholder: 0,
   /** Notifications in an unknown form, or of a slot that the chain cannot have reached. */
-  malformed: number;
+  malformed: 0,
   /** Notifications with an id that the endpoint never returned, or of a kind that was not requested. */
-  unasked: number;
+  unasked: 0,
   /** Slots of which an endpoint reported a second bank. */
-  secondBanks: number;
-}
-
-export const noCounts = (): SourceCounts => ({ accounts: 0, failed: 0, placeholder: 0, malformed: 0, unasked: 0, secondBanks: 0 });
+  secondBanks: 0,
+});
+export type SourceCounts = ReturnType<typeof noCounts>;
 
 export interface EndpointHealth extends SocketCounts {
   /** Name of the source that is connected to it. */

@@ -1,4 +1,4 @@
-import type { Source, SourceCounts, SourceHealth, SourceSink } from './source.ts';
+import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from './source.ts';
 
 /** Several sources as one: each reports to the same sink. The health of all is that of the best of them. */
 export class Sources implements Source {
@@ -25,18 +25,13 @@ export class Sources implements Source {
       holes: all.reduce((sum, { holes }) => sum + holes, 0),
       blindPeriods: all.reduce((sum, { blindPeriods }) => sum + blindPeriods, 0),
       endpoints: all.flatMap(({ endpoints }) => endpoints),
-      counts: all.map(({ counts }) => counts).reduce(added),
+      counts: sumOf(all.map(({ counts }) => counts)),
     };
   }
 }
 
-function added(one: SourceCounts, other: SourceCounts): SourceCounts {
-  return {
-    accounts: one.accounts + other.accounts,
-    failed: one.failed + other.failed,
-    placeholder: one.placeholder + other.placeholder,
-    malformed: one.malformed + other.malformed,
-    unasked: one.unasked + other.unasked,
-    secondBanks: one.secondBanks + other.secondBanks,
-  };
+function sumOf(all: readonly SourceCounts[]): SourceCounts {
+  const sum = noCounts();
+  for (const counts of all) for (const [name, count] of Object.entries(counts)) sum[name as keyof SourceCounts] += count;
+  return sum;
 }

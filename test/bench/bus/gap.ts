@@ -82,7 +82,7 @@ async function round(signatures: readonly string[], pages: Pages): Promise<numbe
   const { pipeline } = createHarness({ answer: () => new Promise(() => undefined) });
   for (const [index, signature] of signatures.entries()) {
     const slot = slotAt(index);
-    pipeline.dedupe.see(signature, slot);
+    pipeline.see(signature, slot);
     if (index % (listed / waiting) !== 0) continue;
     const event = poolBuy({ pool: keyOf(`pool ${index % 97}`) });
     pipeline.takeNew(logsSighting({ signature, slot, logs: invoked(ammProgram, 1, [dataLine(event)]), receivedUs: 1 }));
