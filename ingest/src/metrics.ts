@@ -4,7 +4,7 @@ import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { rpcMetrics } from '@sluice/shared/operations/rpc-metrics.ts';
 import type { EndpointHealth } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { EndpointHealth as PubSubHealth } from './sources/source.ts';
-import type { IngestStats, SourceStats } from './stats.ts';
+import type { IngestStats } from './stats.ts';
 
 export const makers = metricsOf('sluice_ingest');
 const { counter, gauge, histogram } = makers;
@@ -71,7 +71,7 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
   ];
 }
 
-function sourceMetrics({ name, first, leadMs, holes, contradicted }: SourceStats): Metric[] {
+function sourceMetrics({ name, first, leadMs, holes, contradicted }: IngestStats['sources'][number]): Metric[] {
   const source = { source: name };
   return [
     counter('source_first_total', 'Transactions that a source reported before all others.', first, source),

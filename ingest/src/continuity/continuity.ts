@@ -1,15 +1,14 @@
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
-import type { BlockCounts } from '../sources/blocks/block-fetcher.ts';
 import type { ConfirmedBlock } from '../sources/blocks/confirmed-block.ts';
 import type { Sighting, WholeSighting } from '../sources/sighting.ts';
 import type { Outgoing, PublishableEvent, SlotContents } from '../publisher/outgoing.ts';
-import { Settlement, type SettleBy, type SettledSlot, type SettlementCounts } from './settlement.ts';
+import { Settlement, type SettleBy, type SettledSlot } from './settlement.ts';
 import { Confirmations } from './confirmations.ts';
-import { GapFiller, type GapCounts, type GapFillerParts } from './gap-filler.ts';
+import { GapFiller, type GapFillerParts } from './gap-filler.ts';
 import { Unreachable } from './listing.ts';
-import { SlotLedger, type SlotCounts, type Verdict } from './slot-ledger.ts';
+import { SlotLedger, type Verdict } from './slot-ledger.ts';
 
 /** Slots whose pools are remembered until they are decided: about 14 minutes. Above this limit, the oldest is dropped. */
 const maxSlots = 4_096;
@@ -17,40 +16,6 @@ const maxSlots = 4_096;
 const maxHeld = 10_000;
 /** If a slot cannot be decided, it is reported as lost once it is this many slots (about 13 seconds) behind the tip. */
 const giveUpAfterSlots = 64;
-
-export interface ForkCounts {
-  /** Events that were not published, because their slot was already known to be dead. */
-  refused: number;
-  /** Transactions that landed again in another slot after their slot died. */
-  relanded: number;
-  /** Sightings dropped for the bound: they are not published live, although their slot may live. */
-  forgotten: number;
-  /** Transactions that were reported for a confirmed slot and are not in its block: the bank was replaced. */
-  replaced: number;
-  /** Transactions that were reported with different contents for one slot. They were read again from the confirmed chain. */
-  contested: number;
-}
-
-export interface ContinuityStats {
-  /** Genesis hash of the chain. */
-  readonly genesis: string;
-  /** The highest slot up to which everything is known to be complete, and the newest confirmed one; 0 before any. */
-  readonly watermark: number;
-  readonly confirmed: number;
-  /** Slots that one endpoint confirmed and too few others. */
-  readonly outvoted: number;
-  /** Slots by their state. */
-  readonly slots: SlotCounts;
-  readonly gaps: GapCounts;
-  readonly blocks: BlockCounts;
-  readonly forks: ForkCounts;
-  readonly settlement: SettlementCounts & {
-    /** Confirmed slots that wait for their block. */
-    readonly pending: number;
-    /** Blocks can be read. If not, slots are confirmed by votes alone, and events of replaced banks are not retracted. */
-    readonly readsBlocks: boolean;
-  };
-}
 
 export interface ContinuityParts extends Omit<GapFillerParts, 'ledger' | 'settlement' | 'recall' | 'decide' | 'clock'> {
   readonly publish: (outgoing: Outgoing) => void;
@@ -67,7 +32,18 @@ export interface ContinuityParts extends Omit<GapFillerParts, 'ledger' | 'settle
  * slot waits until one of the two slots is decided.
  */
 export class Continuity {
-  readonly #counts: ForkCounts = { refused: 0, relanded: 0, forgotten: 0, replaced: 0, contested: 0 };
+  readonly #counts = {
+    /** Events that were not published, because their slot was already known to be dead. */
+    refused: 0,
+    /** Transactions that landed again in another slot after their slot died. */
+    relanded: 0,
+    /** Sightings dropped for the bound: they are not published live, although their slot may live. */
+    forgotten: 0,
+    /** Transactions that were reported for a confirmed slot and are not in its block: the bank was replaced. */
+    replaced: 0,
+    /** Transactions that were reported with different contents for one slot. They were read again from the confirmed chain. */
+    contested: 0,
+  };
   readonly #parts: ContinuityParts;
   readonly #clock: Clock;
   readonly #ledger = new SlotLedger();
@@ -97,14 +73,17 @@ export class Continuity {
     });
   }
 
-  get stats(): ContinuityStats {
+  get stats() {
     const { genesis, blocks } = this.#parts;
     const { pending, readsBlocks } = this.#settlement;
     return {
+      /** Genesis hash of the chain. */
       genesis,
+      /** The highest slot up to which everything is known to be complete, and the newest confirmed one; 0 before any. */
       watermark: this.#filler.watermark,
       confirmed: this.#ledger.confirmed,
       outvoted: this.#confirmations.outvoted,
+      /** Slots by their state. */
       slots: this.#ledger.counts,
       gaps: { ...this.#filler.counts },
       blocks: { ...blocks.counts },

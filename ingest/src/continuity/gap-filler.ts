@@ -38,21 +38,6 @@ const maxAhead = 256;
 /** Transactions that are decoded and published between two checks of the time. */
 const stepsPerCheck = 4;
 
-export interface GapCounts {
-  rounds: number;
-  /** Rounds that no endpoint answered completely, or that were interrupted. They are repeated. */
-  failedRounds: number;
-  /** Transactions that were not seen live and were read from history. */
-  filled: number;
-  /** Listed transactions that were given up because no endpoint shows them. */
-  lostTransactions: number;
-  /**
-   * Slots of which something is missing in the stream: no endpoint lists them any more, they are beyond what one round lists, or endpoints
-   * contradict each other about whether they are confirmed.
-   */
-  lostSlots: number;
-}
-
 export interface GapFillerParts {
   /** One for each endpoint: what one endpoint omits, another may list. */
   readonly rpcs: readonly Rpc[];
@@ -110,7 +95,20 @@ interface Term {
  * notifications silently. The watermark on the bus is the slot up to which this was done.
  */
 export class GapFiller {
-  readonly counts: GapCounts = { rounds: 0, failedRounds: 0, filled: 0, lostTransactions: 0, lostSlots: 0 };
+  readonly counts = {
+    rounds: 0,
+    /** Rounds that no endpoint answered completely, or that were interrupted. They are repeated. */
+    failedRounds: 0,
+    /** Transactions that were not seen live and were read from history. */
+    filled: 0,
+    /** Listed transactions that were given up because no endpoint shows them. */
+    lostTransactions: 0,
+    /**
+     * Slots of which something is missing in the stream: no endpoint lists them any more, they are beyond what one round lists, or endpoints
+     * contradict each other about whether they are confirmed.
+     */
+    lostSlots: 0,
+  };
   readonly #parts: GapFillerParts;
   /** The slot that was confirmed before the subscriptions; null if no endpoint answered. */
   #began: Promise<number | null> = Promise.resolve(null);

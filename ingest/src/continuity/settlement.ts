@@ -49,17 +49,6 @@ export interface SettledSlot {
 
 export type SettleBy = keyof typeof settleWaitMs;
 
-export interface SettlementCounts {
-  /** Slots of which the confirmed block was read before their verdict. */
-  read: number;
-  /** Slots with events that were confirmed by votes alone, because no endpoint returned their block in time. */
-  unread: number;
-  /** Slots about whose block endpoints contradicted each other until the end. */
-  contradicted: number;
-  /** Blocks of single endpoints that the majority did not share. */
-  outvoted: number;
-}
-
 export interface SettlementParts {
   readonly rpcs: readonly Rpc[];
   readonly publisher: Pick<Publisher, 'fence'>;
@@ -78,7 +67,16 @@ export interface SettlementParts {
  * no event.
  */
 export class Settlement {
-  readonly counts: SettlementCounts = { read: 0, unread: 0, contradicted: 0, outvoted: 0 };
+  readonly counts = {
+    /** Slots of which the confirmed block was read before their verdict. */
+    read: 0,
+    /** Slots with events that were confirmed by votes alone, because no endpoint returned their block in time. */
+    unread: 0,
+    /** Slots about whose block endpoints contradicted each other until the end. */
+    contradicted: 0,
+    /** Blocks of single endpoints that the majority did not share. */
+    outvoted: 0,
+  };
   readonly #parts: SettlementParts;
   readonly #running = new Semaphore(maxReads);
   /** Confirmed slots that are not settled yet. Null while the block is being read. */

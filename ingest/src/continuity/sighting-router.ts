@@ -10,31 +10,31 @@ import type { SourceSink } from '../sources/source.ts';
 /** Transactions whose first report is remembered: a minute of the busiest programs. */
 const maxReports = 20_000;
 
-export interface SightingCounts {
+export const noSightingCounts = () => ({
   /** Successful transactions seen for the first time. */
-  new: number;
+  new: 0,
   /** Seen before by another endpoint, subscription or source. */
-  repeated: number;
+  repeated: 0,
   /** Seen before, but not completely or without any event: decoded once more. */
-  decodedAgain: number;
+  decodedAgain: 0,
   /** Seen before in another slot: it landed on two forks, or an endpoint is wrong. */
-  otherSlot: number;
+  otherSlot: 0,
   /** Seen before in the same slot, with other contents: two banks executed it, or a source is wrong. */
-  otherContents: number;
+  otherContents: 0,
   /** Of a slot that is known to have died, or of a bank of the slot that was replaced. */
-  deadSlot: number;
-}
+  deadSlot: 0,
+});
 
 /** What a source reported, compared with the others. */
-export interface SourceLead {
+const noLead = () => ({
   /** Transactions that it reported first. */
-  first: number;
+  first: 0,
   /** Of these, transactions that another source reported later, and the time between the two in all. */
-  confirmed: number;
-  leadMs: number;
+  confirmed: 0,
+  leadMs: 0,
   /** Transactions that it reported first, and with other contents than the confirmed block has. */
-  contradicted: number;
-}
+  contradicted: 0,
+});
 
 /** The first report of a transaction for its slot. */
 interface FirstReport {
@@ -55,9 +55,9 @@ export interface RouterParts {
 
 /** Passes on what sources report: new sightings to the pipeline, slots to continuity, accounts to the pipeline or the SOL price. */
 export class SightingRouter implements SourceSink {
-  readonly counts: SightingCounts = { new: 0, repeated: 0, decodedAgain: 0, otherSlot: 0, otherContents: 0, deadSlot: 0 };
+  readonly counts = noSightingCounts();
   readonly #reports = new Recent<FirstReport>(maxReports);
-  readonly #leads = new Map<string, SourceLead>();
+  readonly #leads = new Map<string, ReturnType<typeof noLead>>();
   readonly #parts: RouterParts;
 
   constructor(parts: RouterParts) {
@@ -65,10 +65,8 @@ export class SightingRouter implements SourceSink {
   }
 
   /** By name of the source. */
-  lead(source: string): SourceLead {
-    const known = this.#leads.get(source);
-    if (known !== undefined) return known;
-    const lead = { first: 0, confirmed: 0, leadMs: 0, contradicted: 0 };
+  lead(source: string) {
+    const lead = this.#leads.get(source) ?? noLead();
     this.#leads.set(source, lead);
     return lead;
   }

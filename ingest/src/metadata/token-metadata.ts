@@ -18,15 +18,6 @@ const standbyRetainsMs = 8_000;
 /** Faults that may be over by the next time. */
 const temporary: ReadonlySet<FetchFault> = new Set<FetchFault>(['unresolved', 'unreachable', 'status', 'timeout', 'busy']);
 
-export interface MetadataCounts {
-  /** Published `tokenMetadata` events. */
-  published: number;
-  /** Documents that could not be fetched, or were invalid. */
-  failed: number;
-  /** Tokens given up because too many waited. */
-  dropped: number;
-}
-
 interface Waiting {
   readonly token: NewTokenEvent;
   /** When the token was added, and until when its document is not requested. By the steady clock. */
@@ -37,7 +28,14 @@ interface Waiting {
 
 /** While this process leads, fetches the documents of new tokens in the background, and publishes their contents. */
 export class NewTokenMetadata {
-  readonly counts: MetadataCounts = { published: 0, failed: 0, dropped: 0 };
+  readonly counts = {
+    /** Published `tokenMetadata` events. */
+    published: 0,
+    /** Documents that could not be fetched, or were invalid. */
+    failed: 0,
+    /** Tokens given up because too many waited. */
+    dropped: 0,
+  };
   readonly #book: TokenMetadataBook;
   readonly #fetcher: MetadataFetcher | null;
   readonly #publish: (event: TokenMetadataEvent) => void;

@@ -32,16 +32,16 @@ import type { Pool } from './pools.ts';
 import { solUsdAt, type SolUsdAt } from './price.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
 
-export interface EmitCounts {
-  trades: number;
-  prices: number;
-  newTokens: number;
-  migrations: number;
+export const noEmitCounts = () => ({
+  trades: 0,
+  prices: 0,
+  newTokens: 0,
+  migrations: 0,
   /** Trades whose reserves do not follow from the previous trade on the same curve: a trade between them was missed. */
-  discontinuities: number;
+  discontinuities: 0,
   /** Changed reserves without a price: the pool's coin or its other reserve is not known. */
-  unpublishedChanges: number;
-}
+  unpublishedChanges: 0,
+});
 
 /** An event of a transaction with its resolved pool. */
 export interface ResolvedEvent<E> {
@@ -62,7 +62,7 @@ export interface EmitterParts {
 
 /** Converts resolved events to published events, adds their values in SOL and USD, and stores the last price of each pool. */
 export class Emitter {
-  readonly counts: EmitCounts = { trades: 0, prices: 0, newTokens: 0, migrations: 0, discontinuities: 0, unpublishedChanges: 0 };
+  readonly counts = noEmitCounts();
   readonly #parts: EmitterParts;
 
   constructor(parts: EmitterParts) {

@@ -2,44 +2,31 @@ import type { Abortable } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
 import { signatureInBlock } from '@sluice/shared/solana/rpc/answers/keep-transactions.ts';
 import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
-import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import { isMissing, isSkipped, wholeBlock } from './confirmed-block.ts';
 
 /** Requests at one time. An answer has up to 24 MiB (`answerLimit`), and all long answers that are being parsed up to 64 MiB. */
 const maxConcurrent = 2;
 /** After a request that no endpoint answered with a block, none is requested for this long. */
 const pauseMs = 60_000;
 
-const options = {
-  encoding: 'json',
-  transactionDetails: 'full',
-  rewards: false,
-  commitment: 'confirmed',
-  maxSupportedTransactionVersion: 1,
-};
-
-/** Error codes by which a node reports that it has no block of a slot. */
-const skippedCodes: ReadonlySet<number> = new Set([-32007, -32009]);
-const prunedCodes: ReadonlySet<number> = new Set([-32001, -32004, -32014]);
-
-export interface BlockCounts {
-  /** Slots of which a block was read. */
-  read: number;
-  /** Of these, slots whose blocks lack a listed transaction, at every endpoint. */
-  short: number;
-  /** Slots with listed transactions that an endpoint reports as skipped. */
-  skipped: number;
-  /** Slots whose block no endpoint has yet, or any more. */
-  pruned: number;
-  /** Requests that no endpoint answered with a block: it does not offer blocks, was too slow, or the block was too long. */
-  refused: number;
-}
-
 /** An element of a block's transactions, as the node sent it. */
 export type BlockTransaction = Readonly<Record<string, unknown>>;
 
 /** Reads transactions from whole blocks (`getBlock`); never rejects. Not every provider offers blocks, or answers in time. */
 export class BlockFetcher {
-  readonly counts: BlockCounts = { read: 0, short: 0, skipped: 0, pruned: 0, refused: 0 };
+  readonly counts = {
+    /** Slots of which a block was read. */
+    read: 0,
+    /** Of these, slots whose blocks lack a listed transaction, at every endpoint. */
+    short: 0,
+    /** Slots with listed transactions that an endpoint reports as skipped. */
+    skipped: 0,
+    /** Slots whose block no endpoint has yet, or any more. */
+    pruned: 0,
+    /** Requests that no endpoint answered with a block: it does not offer blocks, was too slow, or the block was too long. */
+    refused: 0,
+  };
   readonly #rpc: Rpc;
   readonly #running = new Semaphore(maxConcurrent);
   #pausedUntilMs = -Infinity;
@@ -70,7 +57,7 @@ export class BlockFetcher {
       };
       let fault: unknown = null;
       try {
-        await this.#rpc.call('getBlock', [slot, options], signal, accept, signatures);
+        await this.#rpc.call('getBlock', [slot, wholeBlock], signal, accept, signatures);
       } catch (error) {
         fault = error;
       }
@@ -85,9 +72,8 @@ export class BlockFetcher {
       if (isShort) this.counts.short++;
       return;
     }
-    const code = fault instanceof RpcError && fault.kind === 'answer' ? fault.code : 0;
-    if (skippedCodes.has(code)) this.counts.skipped++;
-    else if (prunedCodes.has(code)) this.counts.pruned++;
+    if (isSkipped(fault)) this.counts.skipped++;
+    else if (isMissing(fault)) this.counts.pruned++;
     else {
       this.counts.refused++;
       this.#pausedUntilMs = performance.now() + pauseMs;

@@ -6,7 +6,7 @@ import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { reachedBy } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from '../source.ts';
-import { isRefusal, isSameBlock, isSkipped, readBlock, readConfirmedBlock, type ConfirmedBlock } from './confirmed-block.ts';
+import { isRefusal, isSameBlock, isSkipped, readBlock, readConfirmedBlock, wholeBlock, type ConfirmedBlock } from './confirmed-block.ts';
 import { reportTransactions } from './report-transactions.ts';
 
 /** How often the confirmed slot is requested: two slots. */
@@ -22,14 +22,6 @@ const attemptPauseMs = 200;
 const refusedPauseMs = 60_000;
 /** If no endpoint has answered for this long, the source sees nothing of the chain. */
 const blindAfterMs = 10_000;
-
-const options = {
-  encoding: 'json',
-  transactionDetails: 'full',
-  rewards: false,
-  commitment: 'confirmed',
-  maxSupportedTransactionVersion: 1,
-};
 
 export interface BlocksOptions {
   /** One for each endpoint, in the order of the settings. */
@@ -167,7 +159,7 @@ export class BlocksSource implements Source {
 
   async #readFrom(rpc: Rpc, slot: number, signal: AbortSignal): Promise<FullBlock | 'skipped' | 'refused' | null> {
     try {
-      const answer = await rpc.call('getBlock', [slot, options], signal, undefined, this.#keep);
+      const answer = await rpc.call('getBlock', [slot, wholeBlock], signal, undefined, this.#keep);
       const block = readBlock(answer);
       if (block === null || !isRecord(answer) || !Array.isArray(answer['transactions'])) return null;
       const { blockTime, transactions, failed } = answer;

@@ -2,14 +2,16 @@ import { askUntilAgreed } from '@sluice/shared/solana/rpc/quorum/ask-until-agree
 import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 
-/** Only the signatures: a tenth of a block's bytes or less, and every provider of blocks offers it. */
-const options = {
+/** Options of `getBlock`. */
+export const wholeBlock = {
   encoding: 'json',
-  transactionDetails: 'signatures',
+  transactionDetails: 'full',
   rewards: false,
   commitment: 'confirmed',
   maxSupportedTransactionVersion: 1,
 };
+/** A tenth of a block's bytes or less, and every provider of blocks offers it. */
+const signaturesOnly = { ...wholeBlock, transactionDetails: 'signatures' };
 
 /** If no answer arrives for this long, one more endpoint is asked. */
 const hedgeAfterMs = 500;
@@ -44,7 +46,7 @@ export async function readConfirmedBlock(rpcs: readonly Rpc[], slot: number, sig
   let [refusals, answers] = [0, 0];
   const ask = async (endpoint: number): Promise<ConfirmedBlock | 'skipped' | null> => {
     try {
-      const block = readBlock(await rpcs[endpoint]!.call('getBlock', [slot, options], signal));
+      const block = readBlock(await rpcs[endpoint]!.call('getBlock', [slot, signaturesOnly], signal));
       answers++;
       return block;
     } catch (error) {
@@ -88,6 +90,11 @@ export function isSameBlock(one: ConfirmedBlock, other: ConfirmedBlock): boolean
 /** Whether a node said that it serves no blocks. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof RpcError && error.kind === 'answer' && !missingCodes.has(error.code);
+}
+
+/** Whether a node that serves blocks said that it does not have this one. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof RpcError && error.kind === 'answer' && missingCodes.has(error.code);
 }
 
 /** Whether a node said that the slot has no block. */
