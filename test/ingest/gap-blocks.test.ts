@@ -5,7 +5,7 @@ import { venues } from '@sluice/venues/registry.ts';
 import { inChainOrder } from '@sluice/ingest/continuity/chain-order.ts';
 import { GapReader, type GapAnswer } from '@sluice/ingest/continuity/gap-reader.ts';
 import { confirmedSlot, listProgram, type Listed } from '@sluice/ingest/continuity/listing.ts';
-import { BlockFetcher, type BlockCounts } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
+import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
 import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
 import { startSimnet } from '../simnet/simnet.ts';
 import { createHarness } from './harness.ts';
@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 const { signal } = new AbortController();
-const noBlocks: BlockCounts = { read: 0, short: 0, skipped: 0, pruned: 0, refused: 0 };
+const noBlocks: BlockFetcher['counts'] = { read: 0, short: 0, skipped: 0, pruned: 0, refused: 0 };
 
 interface Gap {
   readonly url: string;
@@ -41,7 +41,7 @@ interface Read {
   /** Slots whose blocks were requested, and signatures whose transactions were. */
   readonly blocks: readonly number[];
   readonly transactions: readonly string[];
-  readonly counts: BlockCounts;
+  readonly counts: BlockFetcher['counts'];
 }
 
 type Change = (answer: { transactions: unknown[] }, slot: number) => unknown;

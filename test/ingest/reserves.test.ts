@@ -287,7 +287,6 @@ describe('reserves without a price', () => {
       blockTime: 1,
       tokenBalances: null,
       late: false,
-      simulated: false,
     } as const;
     const market = {
       venue: 'pump',
@@ -330,7 +329,7 @@ describe('reserves without a price', () => {
 
 describe('the depth of a pool', () => {
   const origin = { signature: signatureOf('s'), slot: 1, commitment: 'processed', receivedUs: 1, feePayer: null, blockTime: 1 } as const;
-  const seen = { ...origin, tokenBalances: null, late: false, simulated: false };
+  const seen = { ...origin, tokenBalances: null, late: false };
   const place = { venue: 'orca-whirlpool', poolAddress: addressOf('pool'), mint: mintAddress, quoteMint: wrappedSolMint } as const;
   const market = { ...place, baseDecimals: 6, quoteDecimals: 9, supply: null };
   // 2 raw B for one raw A. Sellers of A receive 10^10 × √2 × (1 − √0.99) raw B until the price has fallen by 1 %.

@@ -11,6 +11,9 @@ import type { MigrationEvent, NewTokenEvent, PriceEvent, TradeEvent, VenueName }
 import type { DecodedTransaction } from './decode.ts';
 import { valuation, type SolUsdAt } from './price.ts';
 
+/** Where and when a transaction was seen: what all of its events share. */
+type Seen = Omit<DecodedTransaction, 'digest' | 'events'>;
+
 /** The pool of an event, resolved: `mint` is the token, which may be the base or the quote of the program's pair. */
 export interface EventPool {
   readonly venue: VenueName;
@@ -66,7 +69,7 @@ export function tokenTrade(trade: VenueTrade, flipped: boolean): TokenTrade {
 
 /** The trade of the contract. Its price is that of the reserves after it; if these give none, that of its own amounts, or null. */
 export function tradeEvent(
-  seen: DecodedTransaction,
+  seen: Seen,
   path: string,
   market: EventPool,
   trade: TokenTrade,
@@ -129,14 +132,9 @@ function balanceAfter(balances: readonly TokenBalance[] | null, owner: string, m
 }
 
 /** The tick of a trade; null if the pool's state gives no price. */
-export function tradePrice(
-  trade: TradeEvent,
-  market: EventPool,
-  { priceBase, priceQuote }: TokenTrade,
-  solUsd: SolUsdAt | null,
-): PriceEvent | null {
+export function tradePrice(trade: TradeEvent, { priceBase, priceQuote }: TokenTrade, solUsd: SolUsdAt | null): PriceEvent | null {
   if (trade.priceQuote === null || priceBase <= 0n || priceQuote <= 0n) return null;
-  return priceEvent(`${trade.id}.price`, trade, market, 'trade', trade.priceQuote, trade, solUsd);
+  return priceEvent(`${trade.id}.price`, trade, 'trade', trade.priceQuote, trade, solUsd);
 }
 
 /** Where and when a price was seen. */
@@ -150,20 +148,20 @@ export function accountPrice(
   state: PriceState,
   solUsd: SolUsdAt | null,
 ): PriceEvent | null {
-  const price = priceOf(state, market.baseDecimals, market.quoteDecimals);
+  const { mint, quoteMint, venue: pool, poolAddress, baseDecimals, quoteDecimals, supply } = market;
+  const price = priceOf(state, baseDecimals, quoteDecimals);
   if (price === null) return null;
   const values = {
-    ...valuation(price, market.quoteMint, market.supply, market.baseDecimals, solUsd),
+    ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
     reserves: state.reserves === null ? null : wireReserves(state.reserves),
     ...(state.depth !== null && { depth: state.depth.toString() }),
   };
-  return priceEvent(id, seen, market, 'account', price, values, solUsd);
+  return priceEvent(id, { ...seen, mint, quoteMint, pool, poolAddress }, 'account', price, values, solUsd);
 }
 
 function priceEvent(
   id: string,
-  seen: PriceSeen,
-  market: EventPool,
+  seen: PriceSeen & Pick<PriceEvent, 'mint' | 'quoteMint' | 'pool' | 'poolAddress'>,
   source: PriceEvent['source'],
   priceQuote: number,
   values: Pick<PriceEvent, 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'reserves' | 'depth'>,
@@ -172,10 +170,10 @@ function priceEvent(
   const event: PriceEvent = {
     type: 'price',
     id,
-    mint: market.mint,
-    quoteMint: market.quoteMint,
-    pool: market.venue,
-    poolAddress: market.poolAddress,
+    mint: seen.mint,
+    quoteMint: seen.quoteMint,
+    pool: seen.pool,
+    poolAddress: seen.poolAddress,
     signature: seen.signature,
     slot: seen.slot,
     blockTime: seen.blockTime,
@@ -197,7 +195,7 @@ function priceEvent(
 
 /** The creation of a token, in its state after the purchases of its creating wallet in the same transaction (`buys`, in order). */
 export function newTokenEvent(
-  seen: DecodedTransaction,
+  seen: Seen,
   path: string,
   market: EventPool,
   created: TokenCreated,
@@ -232,7 +230,7 @@ export function newTokenEvent(
 
 /** Fields that all events of a transaction share. `timestamp`: of the event, if the sighting has no time of its block. */
 function placeOf(
-  { signature, slot, commitment, receivedUs, blockTime, late }: DecodedTransaction,
+  { signature, slot, commitment, receivedUs, blockTime, late }: Seen,
   path: string,
   market: EventPool,
   timestamp: number | null,
@@ -266,7 +264,7 @@ function initialBuy(trader: string, market: EventPool, buys: readonly VenueTrade
 
 /** The migration of a curve to a pool; `market` is the destination. Its price is that of the amounts with which the pool opened. */
 export function migrationEvent(
-  seen: DecodedTransaction,
+  seen: Seen,
   path: string,
   fromVenue: VenueName,
   market: EventPool,

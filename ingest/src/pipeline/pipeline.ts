@@ -31,8 +31,6 @@ export const noPipelineCounts = () => ({
   /** Events given up because their pool could not be resolved. */
   lostEvents: 0,
 });
-export type PipelineCounts = ReturnType<typeof noPipelineCounts>;
-
 export interface PipelineParts extends EmitterParts {
   readonly venues: readonly Venue[];
   /** Bounds of the memory; `standardMemory` if not given. */

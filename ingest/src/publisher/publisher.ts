@@ -28,18 +28,6 @@ const maxPauseMs = 2_000;
 /** A bus that has not accepted a batch for this long is reported as not answering. */
 const maxStallMs = 3_000;
 
-export const noPublisherCounts = () => ({
-  published: 0,
-  batches: 0,
-  /** Dropped because the bus accepted no events for too long. */
-  dropped: 0,
-  /** Dropped because the bus accepts no such entry. */
-  refused: 0,
-  failures: 0,
-  ...noPublishedSlotsCounts(),
-});
-export type PublisherCounts = ReturnType<typeof noPublisherCounts>;
-
 /** One term of the lease. */
 interface Term {
   readonly bus: BusPublisher;
@@ -57,7 +45,16 @@ interface Term {
  * published: a new leader then repeats its queue.
  */
 export class Publisher {
-  readonly counts = noPublisherCounts();
+  readonly counts = {
+    published: 0,
+    batches: 0,
+    /** Dropped because the bus accepted no events for too long. */
+    dropped: 0,
+    /** Dropped because the bus accepts no such entry. */
+    refused: 0,
+    failures: 0,
+    ...noPublishedSlotsCounts(),
+  };
   /** Microseconds from receiving an event until it is on the bus, for the oldest event of each batch. */
   readonly delayUs = new LatencyHistogram();
   readonly #bus: Pick<Bus, 'publisher' | 'lease' | 'readTail'>;
