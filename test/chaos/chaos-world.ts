@@ -9,6 +9,7 @@ import { until } from '../support/gateway.ts';
 import { happenedIn } from '../support/events/chain-events.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
+import { GrpcNode } from '../support/servers/grpc.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';
 import type { Emitted } from './judge.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
@@ -21,6 +22,9 @@ const readyWithinMs = 60_000;
 const slotMs = 100;
 /** More than three minutes of transactions, so that a slow process on a busy machine still finds what it missed, as on real nodes. */
 const history = { transactions: 50_000, blocks: 20_000 };
+/** The setting `SOURCES` of the ingest processes; empty: the default. */
+const sources = process.env['SOURCES'] ?? '';
+const reads = (source: string): boolean => sources.split(',').includes(source);
 const topics = { trade: 'trades', newToken: 'newTokens', migration: 'migrations' } as const;
 
 /** One process that is killed and started again, with its links. */
@@ -28,7 +32,7 @@ export interface Part {
   readonly name: string;
   /** The link to Redis. */
   readonly redis: TcpProxy;
-  /** The links to the nodes; none for a gateway. */
+  /** The links to the nodes, also by gRPC; none for a gateway. */
   readonly nodes: readonly TcpProxy[];
   /** The link from the clients; null for an ingest process. */
   readonly clients: TcpProxy | null;
@@ -53,7 +57,7 @@ export interface ChaosWorld {
   readonly journal: () => readonly string[];
   /** One sentence for each process that ended by itself while it worked. */
   readonly deaths: readonly string[];
-  /** Resolves when both ingest processes are subscribed at both of their nodes. */
+  /** Resolves when both ingest processes are subscribed at both of their nodes, and at both of their gRPC nodes if there are any. */
   readonly sighted: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -149,15 +153,18 @@ class Process {
 
 async function openPart(
   name: string,
-  { redis, redisUrlOf, simnet, folder, env, deaths, closers }: Common,
+  { redis, redisUrlOf, simnet, grpc, folder, env, deaths, closers }: Common,
   kind: 'ingest' | 'gateway',
 ): Promise<Part & { start(): Promise<void>; journal(): string[] }> {
   const toRedis = await startTcpProxy(redis.port);
   const isIngest = kind === 'ingest';
-  const nodes = isIngest ? await Promise.all(Array.from({ length: endpointCount }, () => startTcpProxy(simnet.port))) : [];
+  const linksTo = (port: number): Promise<TcpProxy[]> => Promise.all(Array.from({ length: endpointCount }, () => startTcpProxy(port)));
+  const [nodes, grpcLinks] = [isIngest ? await linksTo(simnet.port) : [], isIngest && grpc !== null ? await linksTo(grpc.port) : []];
+  const urlsOf = (links: readonly TcpProxy[]): string => links.map(({ port }) => `http://127.0.0.1:${port}`).join(',');
   const clients = isIngest ? null : await startTcpProxy(1);
   const own: Record<string, string> = { REDIS_URL: redisUrlOf?.(name) ?? `redis://127.0.0.1:${toRedis.port}` };
-  if (isIngest) own['SOLANA_RPC_URL'] = nodes.map(({ port }) => `http://127.0.0.1:${port}`).join(',');
+  if (isIngest) [own['SOLANA_RPC_URL'], own['SOURCES']] = [urlsOf(nodes), sources];
+  if (grpcLinks.length > 0) own['SOLANA_GRPC_URL'] = urlsOf(grpcLinks);
   const program: Program = isIngest
     ? { path: 'ingest/src/main.ts', ready: 'ingest_started', env: { ...env, ...own } }
     : { path: 'cli/gateway.ts', ready: 'listening', env: { ...env, ...own } };
@@ -169,12 +176,12 @@ async function openPart(
   );
   closers.push(async () => {
     process.end();
-    await Promise.all([toRedis, ...nodes, ...(clients === null ? [] : [clients])].map((proxy) => proxy.close()));
+    await Promise.all([toRedis, ...nodes, ...grpcLinks, ...(clients === null ? [] : [clients])].map((proxy) => proxy.close()));
   });
   return {
     name,
     redis: toRedis,
-    nodes,
+    nodes: [...nodes, ...grpcLinks],
     clients,
     start: () => process.start(),
     journal: () => process.journal(),
@@ -205,6 +212,8 @@ function recordEmitted(chain: Chain, emitted: ReadonlyMap<string, Map<string, nu
 interface Common {
   readonly redis: TestRedis;
   readonly simnet: Simnet;
+  /** Follows the same chain; null if `SOURCES` does not name it. */
+  readonly grpc: GrpcNode | null;
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly deaths: string[];
@@ -235,6 +244,10 @@ export async function openChaosWorld({ seed, tradesPerSecond, redisUrlOf }: Chao
     recordEmitted(chain, emitted);
     const simnet = await startSimnet({ chain, autoStart: false, seed });
     closers.push(() => simnet.close());
+    const grpc = reads('grpc') ? await GrpcNode.start() : null;
+    closers.push(() => grpc?.close());
+    const stopFollowing = grpc?.follow(chain);
+    closers.push(() => stopFollowing?.());
     const redis = await startRedis({ appendOnly: true });
     closers.push(() => redis.stop());
     const store = await openEmbeddedStore(folder);
@@ -247,18 +260,19 @@ export async function openChaosWorld({ seed, tradesPerSecond, redisUrlOf }: Chao
       PORT: '0',
       TRADING: 'off',
       LOG_LEVEL: 'info',
-      SOURCES: process.env['SOURCES'] ?? '',
     };
-    const common = { redis, redisUrlOf, simnet, folder, env, deaths, closers };
+    const common = { redis, redisUrlOf, simnet, grpc, folder, env, deaths, closers };
     const parts = (kind: 'ingest' | 'gateway', count: number): ReturnType<typeof openPart>[] =>
       namesOf(kind, count).map((name) => openPart(name, common, kind));
     const ingests = await Promise.all(parts('ingest', ingestCount));
     const gateways = await Promise.all(parts('gateway', gatewayCount));
     await Promise.all([...ingests, ...gateways].map((part) => part.start()));
-    const hasLogs = env.SOURCES === '' || env.SOURCES.split(',').includes('logs');
-    const subscriptions = hasLogs ? ingestCount * endpointCount * defaultVenueNames.length : 0;
+    const streams = ingestCount * endpointCount;
+    const subscriptions = sources === '' || reads('logs') ? streams * defaultVenueNames.length : 0;
     const sighted = async (): Promise<void> => {
       await until('both ingest processes to see the chain', () => simnet.subscriptions('logs') === subscriptions, readyWithinMs);
+      // A call whose connection has died counts until the server notices.
+      await until('both ingest processes to subscribe', () => grpc === null || grpc.subscribers >= streams, readyWithinMs);
     };
     await sighted();
     const rest = (): (() => void) => {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Random } from '../simnet/market/random.ts';
 import { signatureIn } from '../support/chain/trading-world.ts';
+import type { GrpcNode } from '../support/servers/grpc.ts';
 import type { Call, HttpLie, Reply } from './lies.ts';
 import type { Frame, PubsubLie } from './pubsub-lies.ts';
 
@@ -12,6 +13,8 @@ import type { Frame, PubsubLie } from './pubsub-lies.ts';
 export interface Endpoint {
   readonly httpUrl: string;
   readonly wsUrl: string;
+  /** The same node by gRPC; null if `SOURCES` does not name it. */
+  readonly grpc: GrpcNode | null;
   /** Null: the truth. */
   httpLie: HttpLie | null;
   pubsubLie: PubsubLie | null;
@@ -23,7 +26,7 @@ export interface Endpoint {
 /** Bytes that wait for a client that does not read. With more, nothing else is sent to it. */
 const maxBuffered = 8 * 1024 * 1024;
 
-export async function startEndpoint(nodePort: number, maxDelayMs: number, random: Random): Promise<Endpoint> {
+export async function startEndpoint(nodePort: number, grpc: GrpcNode | null, maxDelayMs: number, random: Random): Promise<Endpoint> {
   const agent = new Agent({ keepAlive: true });
   const sent = new Set<string>();
   const closing = new AbortController();
@@ -61,11 +64,13 @@ export async function startEndpoint(nodePort: number, maxDelayMs: number, random
   const endpoint: Endpoint = {
     httpUrl: `http://127.0.0.1:${port}`,
     wsUrl: `ws://127.0.0.1:${port}`,
+    grpc,
     httpLie: null,
     pubsubLie: null,
     sent,
     async close() {
       closing.abort();
+      grpc?.close();
       for (const socket of sockets) socket.terminate();
       server.closeAllConnections();
       server.close();

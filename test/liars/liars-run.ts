@@ -3,6 +3,8 @@ import { createRandom } from '../simnet/market/random.ts';
 import { brokenAnswers, falseAnswers, hugeAnswers, type HttpLie } from './lies.ts';
 import type { RunningProgram } from '../support/processes.ts';
 import { Load, type LoadCounts } from './load.ts';
+import type { GrpcLie } from '../support/servers/grpc.ts';
+import { grpcLies } from './grpc-lies.ts';
 import { brokenFrames, falseFrames, type PubsubLie } from './pubsub-lies.ts';
 import { Judge } from './truth.ts';
 import { openLiarsWorld, type LiarsWorld } from './world.ts';
@@ -40,11 +42,13 @@ interface Scene {
   readonly name: string;
   readonly http: HttpLie | null;
   readonly pubsub: PubsubLie | null;
+  readonly grpc: GrpcLie | null;
 }
 
+const truth = { http: null, pubsub: null, grpc: null } as const;
 const scenesOf = (http: Readonly<Record<string, HttpLie>>, pubsub: Readonly<Record<string, PubsubLie>>): Scene[] => [
-  ...Object.entries(http).map(([name, answers]) => ({ name, http: answers, pubsub: null })),
-  ...Object.entries(pubsub).map(([name, answers]) => ({ name: `PubSub: ${name}`, http: null, pubsub: answers })),
+  ...Object.entries(http).map(([name, answers]) => ({ ...truth, name, http: answers })),
+  ...Object.entries(pubsub).map(([name, answers]) => ({ ...truth, name: `PubSub: ${name}`, pubsub: answers })),
 ];
 
 /** One endpoint lies for a time, in one way after the other, while orders, streams and reads continue. */
@@ -85,23 +89,32 @@ async function lie(world: LiarsWorld, liar: number, judge: Judge, load: Load, op
   const endpoint = endpoints[liar]!;
   const beganAtMs = performance.now();
   let lies = 0;
+  const tell = ({ http, pubsub, grpc }: Omit<Scene, 'name'>): void => {
+    [endpoint.httpLie, endpoint.pubsubLie] = [http, pubsub];
+    if (endpoint.grpc !== null) endpoint.grpc.lie = grpc;
+  };
   const run = async (scenes: Scene[], untilMs: number): Promise<void> => {
     for (let left: Scene[] = []; performance.now() < untilMs; lies++) {
       if (left.length === 0) left = [...scenes];
       const [scene] = left.splice(random.below(left.length), 1);
-      [endpoint.httpLie, endpoint.pubsubLie] = [scene!.http, scene!.pubsub];
+      tell(scene!);
       judge.lie = scene!.name;
       print(`endpoint ${liar + 1}: ${scene!.name}`);
       await delay(Math.min(lieMs, Math.max(0, untilMs - performance.now())));
     }
   };
-  await run(scenesOf({ ...falseAnswers, ...brokenAnswers }, falseFrames), beganAtMs + durationMs * politeShare);
+  const byGrpc = endpoint.grpc === null ? {} : grpcLies(createRandom(`${seed} gRPC lies`));
+  const polite = [
+    ...scenesOf({ ...falseAnswers, ...brokenAnswers }, falseFrames),
+    ...Object.entries(byGrpc).map(([name, grpc]) => ({ ...truth, name: `gRPC: ${name}`, grpc })),
+  ];
+  await run(polite, beganAtMs + durationMs * politeShare);
   const crude = scenesOf(hugeAnswers, brokenFrames);
   await run(crude, beganAtMs + durationMs);
   // On a busy machine few of these lies were sent until now. With two endpoints, most orders are refused.
   const shows = (): boolean => unreported(program, liar).length === 0 && (endpoints.length === 2 || load.counts.orders > 0);
   for (const endMs = performance.now() + showsWithinMs; !shows() && performance.now() < endMs;) await run(crude, performance.now() + lieMs);
-  [endpoint.httpLie, endpoint.pubsubLie] = [null, null];
+  tell(truth);
   judge.lie = 'no lie';
   return lies;
 }

@@ -27,6 +27,7 @@ it.concurrent.each([
     process.stdout.write(`liars: ${JSON.stringify(report)}\n`);
     expect(faults, printed.join('\n')).toEqual([]);
     expect(report.reads).toBeGreaterThan(0);
+    expect(report.confirmed).toBeGreaterThan(0);
     if (endpoints > 2) expect(report.orders).toBeGreaterThan(0);
   },
 );

@@ -1,4 +1,5 @@
 import { programId as pumpProgram } from '@sluice/venues/pump/curve/program.ts';
+import type { TransactionRecord } from '../simnet/chain.ts';
 import type { Random } from '../simnet/market/random.ts';
 import { signatureIn } from '../support/chain/trading-world.ts';
 
@@ -121,6 +122,30 @@ const unseen: Readonly<Record<string, ResultLie>> = {
 };
 const failure = { InstructionError: [2, { Custom: 6002 }] };
 
+/** Program data of an event with ten times the tokens, if it is long enough for a trade's. After the head (8) and the mint (32): SOL, then tokens. */
+function enlargedEvent(bytes: Buffer, headLength: number): Buffer {
+  const at = headLength + 40;
+  if (bytes.length > at + 52) bytes.writeBigUInt64LE((bytes.readBigUInt64LE(at) * factor) & ((1n << 64n) - 1n), at);
+  return bytes;
+}
+
+function enlargedLine(line: string): string {
+  const start = 'Program data: ';
+  return line.startsWith(start) ? `${start}${enlargedEvent(Buffer.from(line.slice(start.length), 'base64'), 8).toString('base64')}` : line;
+}
+
+/** A transaction with ten times the tokens in the events of the program, in its log and in the calls to itself. */
+export function enlarged({ logs, innerInstructions }: TransactionRecord): Pick<TransactionRecord, 'logs' | 'innerInstructions'> {
+  return {
+    logs: logs.map(enlargedLine),
+    innerInstructions: innerInstructions.map(({ index, instructions }) => ({
+      index,
+      // A call to itself has a head of its own before the event's.
+      instructions: instructions.map((one) => ({ ...one, data: enlargedEvent(Buffer.from(one.data), 16) })),
+    })),
+  };
+}
+
 /** What it reports as the effect of an order: ten times the tokens, in balances and in the program's own event. */
 function falseFill(result: unknown): unknown {
   if (result === null) return null;
@@ -128,13 +153,7 @@ function falseFill(result: unknown): unknown {
     readonly meta: { postTokenBalances?: { uiTokenAmount: { amount: string } }[]; logMessages?: string[] | null };
   };
   for (const { uiTokenAmount } of meta.postTokenBalances ?? []) uiTokenAmount.amount = String(BigInt(uiTokenAmount.amount) * factor);
-  meta.logMessages = (meta.logMessages ?? []).map((line) => {
-    if (!line.startsWith('Program data: ')) return line;
-    const bytes = Buffer.from(line.slice('Program data: '.length), 'base64');
-    // After the head (8) and the mint (32): SOL, then tokens.
-    if (bytes.length > 100) bytes.writeBigUInt64LE((bytes.readBigUInt64LE(48) * factor) & ((1n << 64n) - 1n), 48);
-    return `Program data: ${bytes.toString('base64')}`;
-  });
+  meta.logMessages = (meta.logMessages ?? []).map(enlargedLine);
   return result;
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
 import { tokensOf, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
@@ -19,6 +20,8 @@ export interface LoadCounts {
   refused: Record<string, number>;
   reads: number;
   frames: number;
+  /** Trades that a subscriber received once they were confirmed. */
+  confirmed: number;
   longestMs: number;
 }
 
@@ -36,7 +39,7 @@ const isConfirmed = new Set(['confirmed', 'finalized']);
 
 /** Orders, streams and reads, all the time. Every answer goes to the judge. */
 export class Load {
-  readonly counts: LoadCounts = { orders: 0, ended: {}, refused: {}, reads: 0, frames: 0, longestMs: 0 };
+  readonly counts: LoadCounts = { orders: 0, ended: {}, refused: {}, reads: 0, frames: 0, confirmed: 0, longestMs: 0 };
   readonly #world: LiarsWorld;
   readonly #judge: Judge;
   readonly #maxAnswerMs: number;
@@ -50,7 +53,15 @@ export class Load {
   }
 
   async run(): Promise<void> {
-    for (let at = 0; at < streams; at++) await this.#follow(at === 0);
+    await this.#follow({ channel: 'orders' }, (data) => {
+      if (data['orderId'] !== undefined) this.#judge.checkOrder(data as unknown as PublishedOrder);
+    });
+    await this.#follow({ channel: 'trades', commitment: 'confirmed' }, (data) => {
+      if (data['type'] !== 'trade') return;
+      this.counts.confirmed++;
+      this.#judge.traded(data as unknown as TradeEvent);
+    });
+    for (let at = 2; at < streams; at++) await this.#follow({ channel: 'trades' }, () => undefined);
     const { coins, wallets } = this.#world;
     await Promise.all([
       this.#marketMoves(),
@@ -90,16 +101,16 @@ export class Load {
     }
   }
 
-  async #follow(ofOrders: boolean): Promise<void> {
+  async #follow(subscription: object, take: (data: Readonly<Record<string, unknown>>) => void): Promise<void> {
     const { host, apiKey } = this.#world;
     const stream = await new StreamClient(`ws://${host}/api/data`, { authorization: `Bearer ${apiKey}` }).open();
     this.#streams.push(stream);
-    await stream.ask({ op: 'subscribe', channel: ofOrders ? 'orders' : 'trades' });
+    await stream.ask({ op: 'subscribe', ...subscription });
     stream.socket.on('message', () => {
       for (const { data } of stream.messages.splice(0)) {
         if (data === undefined) continue;
         this.counts.frames++;
-        if (ofOrders && data['orderId'] !== undefined) this.#judge.checkOrder(data as unknown as PublishedOrder);
+        take(data);
       }
     });
     stream.socket.on('close', (code) => {

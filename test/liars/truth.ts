@@ -2,6 +2,7 @@ import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import { assembleMarket, planMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import type { OrderObject, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import type { ChainAccount } from '../simnet/chain.ts';
@@ -123,6 +124,17 @@ export class Judge {
         break;
     }
     if (order.fill !== null) this.#filled(order as OrderObject);
+  }
+
+  /** A trade of a confirmed slot, as a subscriber received it. */
+  traded({ signature, trader, mint, side, baseAmount }: TradeEvent): void {
+    const { chain } = this.#world;
+    const record = chain.transaction(signature);
+    if (record === null || record.err !== null) return this.fault(`a trade of ${signature} is confirmed, and it did not happen`);
+    if (trader === null) return this.fault(`a confirmed trade of ${signature} has no trader`);
+    const { tokens } = effectOf(chain, record, { publicKey: trader, mint, quoteMint: wrappedSolMint });
+    if (tokens !== (side === 'buy' ? 1n : -1n) * BigInt(baseAmount))
+      this.fault(`a confirmed ${side} of ${signature} has ${baseAmount} tokens, and it was ${tokens}`);
   }
 
   #filled({ orderId, signature, publicKey, mint, quoteMint, side, fill }: OrderObject): void {

@@ -10,6 +10,7 @@ import { startSimnet } from '../simnet/simnet.ts';
 import { until } from '../support/gateway.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
 import { runProgram, type RunningProgram } from '../support/processes.ts';
+import { GrpcNode } from '../support/servers/grpc.ts';
 import { launchCoin, maker, trader, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { startEndpoint, type Endpoint } from './endpoint.ts';
 
@@ -69,9 +70,14 @@ async function open(options: LiarsWorldOptions, closers: (() => unknown)[]): Pro
   const coins = keypairs.map(() => launchCoin(chain));
   const node = await startSimnet({ chain, autoStart: false });
   closers.push(() => node.close());
+  const sources = process.env['SOURCES'] ?? '';
+  const hasGrpc = sources.split(',').includes('grpc');
   const endpoints: Endpoint[] = [];
   for (let at = 0; at < options.endpoints; at++) {
-    const endpoint = await startEndpoint(node.port, maxHonestDelayMs, createRandom(`${seed} endpoint ${at}`));
+    const grpc = hasGrpc ? await GrpcNode.start() : null;
+    const stopFollowing = grpc?.follow(chain);
+    closers.push(() => stopFollowing?.());
+    const endpoint = await startEndpoint(node.port, grpc, maxHonestDelayMs, createRandom(`${seed} endpoint ${at}`));
     closers.push(() => endpoint.close());
     endpoints.push(endpoint);
   }
@@ -95,7 +101,8 @@ async function open(options: LiarsWorldOptions, closers: (() => unknown)[]): Pro
     TRADING: 'live',
     LOG_LEVEL: 'info',
     KEYSTORE_PASSPHRASE_FILE: passphraseFile,
-    SOURCES: process.env['SOURCES'] ?? '',
+    SOURCES: sources,
+    ...(hasGrpc && { SOLANA_GRPC_URL: endpoints.map(({ grpc }) => grpc!.url).join(',') }),
   };
   const program = runProgram('cli/start.ts', { folder, env });
   closers.push(() => program.child.kill('SIGKILL'));

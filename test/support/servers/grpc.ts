@@ -1,6 +1,6 @@
 import { Metadata, Server, ServerCredentials, status as grpcStatus, type ServerDuplexStream } from '@grpc/grpc-js';
 import proto from 'laserstream-core-proto-js';
-import type { Chain } from '../../simnet/chain.ts';
+import type { Chain, TransactionRecord } from '../../simnet/chain.ts';
 import {
   accountUpdate,
   blockUpdate,
@@ -29,6 +29,9 @@ export type ReplayKind =
   /** Replays, and leaves out all of one slot. */
   | 'holes';
 
+/** What the server reports instead of a transaction. */
+export type GrpcLie = (record: TransactionRecord) => readonly TransactionRecord[];
+
 interface Subscriber {
   readonly call: Call;
   filters: Request;
@@ -37,6 +40,7 @@ interface Subscriber {
 /** A gRPC server with Yellowstone's interface, independent of the product's code: its transport and its messages come from published packages. */
 export class GrpcNode {
   readonly url: string;
+  readonly port: number;
   /** All requests of all calls. */
   readonly requests: Request[] = [];
   /** Headers `x-token` of the calls. */
@@ -50,6 +54,8 @@ export class GrpcNode {
   pingsReplaceFilters = false;
   /** Sends the block of a slot before its transactions. */
   isBlockFirst = false;
+  /** Null: the truth. */
+  lie: GrpcLie | null = null;
   readonly #server: Server;
   readonly #subscribers = new Set<Subscriber>();
   readonly #history = new Map<number, ServedUpdate[]>();
@@ -57,6 +63,7 @@ export class GrpcNode {
 
   private constructor(server: Server, port: number) {
     this.#server = server;
+    this.port = port;
     this.url = `http://127.0.0.1:${port}`;
   }
 
@@ -98,7 +105,8 @@ export class GrpcNode {
     return chain.listen({
       onFrozen: (block) => {
         const bankId = (this.#banks = (this.#banks % 120) + 1);
-        const transactions = block.transactions.map((record) => transactionUpdate(record, bankId));
+        const told = this.lie === null ? block.transactions : block.transactions.flatMap(this.lie);
+        const transactions = told.map((record) => transactionUpdate(record, bankId));
         const accounts = new Map(block.transactions.flatMap(({ written }) => [...written]));
         const contents = [...transactions, ...[...accounts].map(([address, account]) => accountUpdate(block.slot, address, account))];
         const meta = blockUpdate(block, bankId);
