@@ -129,7 +129,7 @@ export class Judge {
   /** A trade of a confirmed slot, as a subscriber received it. */
   traded({ signature, trader, mint, side, baseAmount }: TradeEvent): void {
     const { chain } = this.#world;
-    const record = chain.transaction(signature);
+    const record = chain.transaction(signature ?? '');
     if (record === null || record.err !== null) return this.fault(`a trade of ${signature} is confirmed, and it did not happen`);
     if (trader === null) return this.fault(`a confirmed trade of ${signature} has no trader`);
     const { tokens } = effectOf(chain, record, { publicKey: trader, mint, quoteMint: wrappedSolMint });

@@ -1,8 +1,8 @@
 import proto from 'laserstream-core-proto-js';
 import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
-import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Block, ChainAccount, TokenBalance, TransactionRecord } from '../../simnet/chain.ts';
+import { encodeTransaction } from '../../simnet/rpc/encode-transaction.ts';
 
 const { geyser } = proto;
 const { SlotStatus } = geyser;
@@ -78,69 +78,97 @@ export function accountUpdate(slot: number, address: string, { owner, data, lamp
 }
 
 export function transactionUpdate(record: TransactionRecord, bankId = 0): ServedUpdate {
-  const message = geyser.SubscribeUpdateTransaction.encode({ transaction: infoOf(record), slot: record.slot }).finish();
+  const encoded = encodeTransaction(record, 'json', 1);
+  if (!encoded.ok) throw new Error(`${record.signature} cannot be encoded.`);
   const update = { keys: record.accountKeys, failed: record.err !== null };
-  return { ...none, ...update, kind: 'transaction', slot: record.slot, bytes: updateOf(4, withBank(message, 3, bankId)) };
+  return { ...none, ...update, kind: 'transaction', slot: record.slot, bytes: answerUpdate(encoded.value as Answer, record.slot, bankId) };
 }
 
-function infoOf(record: TransactionRecord): object {
-  const decoded = decodeTransaction(record.wire);
-  if (decoded.kind === 'malformed') throw new Error(`${record.signature} cannot be encoded.`);
-  const { header, accountKeys, recentBlockhash, instructions, version, addressTableLookups, signatures } = decoded;
-  const indexOf = new Map(record.accountKeys.map((key, index) => [key, index]));
-  const writable = addressTableLookups.reduce((sum, { writableIndexes }) => sum + writableIndexes.length, 0);
-  const loaded = record.accountKeys.slice(accountKeys.length).map(addressBytes);
-  const balances = (list: readonly TokenBalance[]): object[] =>
-    list.map(({ accountIndex, mint, owner, programId, amount, decimals }) => ({
-      accountIndex,
-      mint,
-      owner,
-      programId,
-      uiTokenAmount: { uiAmount: Number(amount) / 10 ** decimals, decimals, amount: amount.toString(), uiAmountString: '' },
-    }));
-  return {
-    signature: bytesOf(record.signature),
+/** A transaction as `getTransaction` and `getBlock` show it, with the encoding `json`. */
+export interface Answer {
+  readonly transaction: {
+    readonly signatures: readonly string[];
+    readonly message: {
+      readonly header: {
+        readonly numRequiredSignatures: number;
+        readonly numReadonlySignedAccounts: number;
+        readonly numReadonlyUnsignedAccounts: number;
+      };
+      readonly accountKeys: readonly string[];
+      readonly recentBlockhash: string;
+      readonly instructions: readonly AnswerInstruction[];
+    };
+  };
+  readonly version?: 'legacy' | number;
+  readonly meta: {
+    readonly err: unknown;
+    readonly fee: number;
+    readonly preBalances: readonly number[];
+    readonly postBalances: readonly number[];
+    readonly innerInstructions: readonly { readonly index: number; readonly instructions: readonly AnswerInstruction[] }[] | null;
+    readonly logMessages: readonly string[] | null;
+    readonly preTokenBalances: readonly AnswerBalance[];
+    readonly postTokenBalances: readonly AnswerBalance[];
+    readonly loadedAddresses?: { readonly writable: readonly string[]; readonly readonly: readonly string[] };
+    readonly computeUnitsConsumed?: number;
+  };
+}
+interface AnswerInstruction {
+  readonly programIdIndex: number;
+  readonly accounts: readonly number[];
+  readonly data: string;
+  readonly stackHeight?: number | null;
+}
+type AnswerBalance = Omit<TokenBalance, 'amount' | 'decimals'> & {
+  readonly uiTokenAmount: { readonly uiAmount: number | null; readonly decimals: number; readonly amount: string };
+};
+
+/** The same transaction as an update of the service. */
+export function answerUpdate({ transaction, version, meta }: Answer, slot: number, bankId = 0): Uint8Array {
+  const { signatures, message } = transaction;
+  const { writable, readonly } = meta.loadedAddresses ?? { writable: [], readonly: [] };
+  const instructionOf = ({ programIdIndex, accounts, data, stackHeight }: AnswerInstruction): object => ({
+    programIdIndex,
+    accounts: Buffer.from(accounts),
+    data: bytesOf(data),
+    ...(typeof stackHeight === 'number' && { stackHeight }),
+  });
+  const balanceOf = ({ uiTokenAmount, ...balance }: AnswerBalance): object => ({
+    ...balance,
+    uiTokenAmount: { ...uiTokenAmount, uiAmount: uiTokenAmount.uiAmount ?? 0, uiAmountString: '' },
+  });
+  const info = {
+    signature: bytesOf(signatures[0]!),
     isVote: false,
-    index: record.index,
+    index: 0,
     transaction: {
       signatures: signatures.map(bytesOf),
       message: {
-        header: {
-          numRequiredSignatures: header.requiredSignatures,
-          numReadonlySignedAccounts: header.readonlySigned,
-          numReadonlyUnsignedAccounts: header.readonlyUnsigned,
-        },
-        accountKeys: accountKeys.map(addressBytes),
-        recentBlockhash: bytesOf(recentBlockhash),
-        instructions: instructions.map(({ programIdIndex, accountIndexes, data }) => ({
-          programIdIndex,
-          accounts: Buffer.from(accountIndexes),
-          data,
-        })),
-        versioned: version !== 'legacy',
+        header: message.header,
+        accountKeys: message.accountKeys.map((key) => addressBytes(key)),
+        recentBlockhash: bytesOf(message.recentBlockhash),
+        instructions: message.instructions.map(instructionOf),
+        versioned: version !== undefined && version !== 'legacy',
         ...(version === 1 && { config: {} }),
       },
     },
     meta: {
-      ...(record.err !== null && { err: { err: Buffer.from([1]) } }),
-      fee: Number(record.fee),
-      preBalances: record.preBalances.map(Number),
-      postBalances: record.postBalances.map(Number),
-      innerInstructions: record.innerInstructions.map(({ index, instructions: inner }) => ({
+      ...(meta.err !== null && { err: { err: Buffer.from([1]) } }),
+      fee: meta.fee,
+      preBalances: [...meta.preBalances],
+      postBalances: [...meta.postBalances],
+      innerInstructions: (meta.innerInstructions ?? []).map(({ index, instructions }) => ({
         index,
-        instructions: inner.map(({ programId, accounts, data, stackHeight }) => ({
-          programIdIndex: indexOf.get(programId)!,
-          accounts: Buffer.from(accounts.map((key) => indexOf.get(key)!)),
-          data,
-          stackHeight,
-        })),
+        instructions: instructions.map(instructionOf),
       })),
-      logMessages: record.logs,
-      preTokenBalances: balances(record.preTokenBalances),
-      postTokenBalances: balances(record.postTokenBalances),
-      loadedWritableAddresses: loaded.slice(0, writable),
-      loadedReadonlyAddresses: loaded.slice(writable),
-      computeUnitsConsumed: record.unitsConsumed,
+      logMessages: [...(meta.logMessages ?? [])],
+      preTokenBalances: meta.preTokenBalances.map(balanceOf),
+      postTokenBalances: meta.postTokenBalances.map(balanceOf),
+      loadedWritableAddresses: writable.map((key) => addressBytes(key)),
+      loadedReadonlyAddresses: readonly.map((key) => addressBytes(key)),
+      computeUnitsConsumed: meta.computeUnitsConsumed ?? 0,
     },
   };
+  const encoded = geyser.SubscribeUpdateTransaction.encode({ transaction: info, slot }).finish();
+  return updateOf(4, withBank(encoded, 3, bankId));
 }
