@@ -105,8 +105,8 @@ export class GrpcNode {
     return chain.listen({
       onFrozen: (block) => {
         const bankId = (this.#banks = (this.#banks % 120) + 1);
-        const told = this.lie === null ? block.transactions : block.transactions.flatMap(this.lie);
-        const transactions = told.map((record) => transactionUpdate(record, bankId));
+        const reported = this.lie === null ? block.transactions : block.transactions.flatMap(this.lie);
+        const transactions = reported.map((record) => transactionUpdate(record, bankId));
         const accounts = new Map(block.transactions.flatMap(({ written }) => [...written]));
         const contents = [...transactions, ...[...accounts].map(([address, account]) => accountUpdate(block.slot, address, account))];
         const meta = blockUpdate(block, bankId);
