@@ -174,7 +174,8 @@ export const NewTokenEvent = event('newToken', 'A token was created.', {
   ...traits,
 });
 
-const Link = (what: string) => Nullable(PublishedLink(), `${what} (http, https or ipfs); null if the document has no valid one.`);
+const Link = (what: string) =>
+  Nullable(PublishedLink(undefined, { maxLength: 512 }), `${what} (http, https or ipfs); null if the document has no valid one.`);
 
 /** The published part of the document at a token's `uri`. Anyone can write it, so strings are bounded and without control characters. */
 export const metadataFields = {

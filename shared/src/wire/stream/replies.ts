@@ -39,7 +39,7 @@ const JoinPosition = Closed({
   recovered: Type.Boolean({ description: 'True if `since` was given and all later frames follow.' }),
   newest: Type.Optional(Count('With `last`: the newest frame when the reply was made. Frames up to this number are of the past.')),
 });
-const SnapshotFrame = Closed({ topic: Topic(), seq: Seq, data: Type.Unknown() });
+const SnapshotFrame = Closed({ topic: Topic('Topic.'), seq: Seq, data: Type.Unknown() });
 const RejectedKey = Closed({ key: Type.String({ maxLength: 256 }), code: Code });
 
 export const AuthenticatedReply = reply('authenticated', 'The reply to `auth`.', {
@@ -77,7 +77,7 @@ export const SubscribedReply = reply('subscribed', 'The reply to `subscribe`.', 
 export const UnsubscribedReply = reply('unsubscribed', 'The reply to `unsubscribe`.', {
   of,
   channel: Channel,
-  removed: Type.Array(Topic(), {
+  removed: Type.Array(Topic('Topic.'), {
     maxItems: streamLimits.subscriptionsPerConnection,
     description: 'Topics that are no longer followed. No frame of them follows.',
   }),
@@ -100,7 +100,7 @@ export const SubscriptionsReply = reply(
       { maxItems: streamLimits.listTopics },
     ),
     total: Count('Topics that the connection follows.'),
-    next: Nullable(Topic(), 'What to send as `after` for the next page; null on the last.'),
+    next: Nullable(Topic('Topic.'), 'What to send as `after` for the next page; null on the last.'),
   },
 );
 const SlotAge = Nullable(
@@ -128,7 +128,7 @@ export const Gap = notice(
   'gap',
   'A notice about the sequence of a topic. With `trimmed`, `lost` and `unwatched`, the frames `from` to `to` cannot be replayed. `reason` says what it means in the other cases.',
   {
-    topic: Topic(),
+    topic: Topic('Topic.'),
     from: Seq,
     to: Nullable(
       Seq,
@@ -154,7 +154,7 @@ export const Draining = notice('draining', 'The gateway is about to restart; a c
   reconnectWithinMs: Ms('Reconnect after a random part of this time.'),
 });
 export const EventFrame = Message('frame', 'One event on one topic.', {
-  topic: Topic(),
+  topic: Topic('Topic.'),
   seq: Seq,
   prev: Type.Optional(
     Type.Integer({

@@ -67,28 +67,41 @@ export const Titled = <T extends TProperties>(title: string, fields: T) => Type.
 export const Message = <T extends TProperties>(title: string, description: string, fields: T) =>
   Type.Object(fields, { ...closed, title, description });
 
+/** Examples of texts for the documents, by their patterns. */
+export const exampleTexts = new Map<string, string>();
+
+/** A text with a pattern. `unit` follows each description. */
+function text(pattern: string, example: string, unit?: string) {
+  exampleTexts.set(pattern, example);
+  return (description?: string, bounds: { readonly minLength?: number; readonly maxLength?: number } = {}) =>
+    Type.String({ pattern, ...bounds, ...sentence(description, unit) });
+}
+
+// --- Examples. A page of the documentation replaces these three by what exists on its gateway.
+
+export const exampleOrderId = 'ord_01JD2Q6M7N8P9RSTVWXYZ01234';
+export const exampleWallet = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
+export const exampleMint = '3ENQHPR7pckco8BNzLpsEN3JSBcVvequGCxhr9uY2JvR';
+const exampleSignature = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW';
+
 // --- Texts of the chain.
 
 const base58 = '[1-9A-HJ-NP-Za-km-z]';
 /** Base58 of 32 bytes. */
 export const addressPattern = `^${base58}{32,44}$`;
-export const Address = (description?: string) => Type.String({ pattern: addressPattern, ...sentence(description, 'Base58.') });
+export const Address = text(addressPattern, exampleMint, 'Base58.');
 /** A mint in a request. Another text gives INVALID_MINT. */
 export const RequestedMint = (description = 'Mint of the token, base58.', options: Described = {}) =>
   Type.String({ maxLength: 64, documented: { pattern: addressPattern, minLength: 32, maxLength: 44 }, description, ...options });
 /** Base58 of 64 bytes. */
-export const signaturePattern = `^${base58}{64,88}$`;
-export const Signature = (description?: string) => Type.String({ pattern: signaturePattern, ...sentence(description) });
-export const base64Pattern = '^[A-Za-z0-9+/]+={0,2}$';
-export const Base64 = (description: string, bounds: { readonly minLength: number; readonly maxLength: number }) =>
-  Type.String({ pattern: base64Pattern, ...bounds, description });
+export const Signature = text(`^${base58}{64,88}$`, exampleSignature);
+export const Base64 = text('^[A-Za-z0-9+/]+={0,2}$', 'AQAAAAAAAAA=');
 
 // --- Amounts.
 
 const rawUnit = 'Raw integer in its smallest unit, as a decimal string.';
 /** At most the 39 digits of a u128. */
-export const rawPattern = '^[0-9]{1,39}$';
-export const Raw = (description: string) => Type.String({ pattern: rawPattern, ...sentence(description, rawUnit) });
+export const Raw = text('^[0-9]{1,39}$', '1000000000', rawUnit);
 export const SignedRaw = (description: string) =>
   Type.String({ pattern: '^-?[0-9]{1,39}$', examples: ['2039280'], ...sentence(description, rawUnit) });
 /** An amount in a request, from 1 to the largest u64. */
@@ -154,31 +167,27 @@ export const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: s
 
 /** Form of the ids of orders. */
 export const orderIdPattern = '^ord_[0-9A-HJKMNP-TV-Z]{26}$';
-export const OrderId = (description?: string) => Type.String({ pattern: orderIdPattern, ...sentence(description) });
+export const OrderId = text(orderIdPattern, exampleOrderId);
 /** Longer than any: a signature, the path of an instruction, and endings. */
-export const eventIdPattern = '^[0-9A-Za-z.:+_-]{1,160}$';
-export const EventId = (description?: string) => Type.String({ pattern: eventIdPattern, ...sentence(description) });
-export const keyIdPattern = '^[0-9A-Za-z]{10}$';
-export const KeyId = (description?: string) => Type.String({ pattern: keyIdPattern, ...sentence(description) });
+export const EventId = text('^[0-9A-Za-z.:+_-]{1,160}$', `${exampleSignature}:3.1`);
+export const KeyId = text('^[0-9A-Za-z]{10}$', 'k4WbPq81Zx');
 /** The part of an API key that is not secret. */
-export const keyPrefixPattern = '^sluice_[0-9A-Za-z]{10}$';
-export const KeyPrefix = (description: string) => Type.String({ pattern: keyPrefixPattern, description });
+export const KeyPrefix = text('^sluice_[0-9A-Za-z]{10}$', 'sluice_k4WbPq81Zx');
 /** An API key in a request. Another text gives UNAUTHENTICATED. */
 export const ApiKey = (description: string) =>
   Type.String({ minLength: 1, maxLength: 512, documented: { pattern: '^sluice_[0-9A-Za-z]{10}_[0-9A-Za-z]{40}$' }, description });
 export const ticketPattern = '^[A-Za-z0-9_-]{43}$';
-export const Ticket = (description: string) => Type.String({ pattern: ticketPattern, description });
+export const Ticket = text(ticketPattern, 'Zk3vQ0mYb7d2sWfXo9cT1uHnRj5aGiLpEe8Kq4yVtBw');
 export const requestIdPattern = '^[A-Za-z0-9._-]{8,64}$';
-export const RequestId = (description: string) => Type.String({ pattern: requestIdPattern, description });
+export const RequestId = text(requestIdPattern, '01JD2Q6M7N8P9RSTVWXYZ01234');
 export const versionPattern = '^[0-9]+\\.[0-9]+\\.[0-9]+(-[0-9A-Za-z.-]+)?$';
-export const Version = (description: string) => Type.String({ pattern: versionPattern, description });
-export const epochPattern = '^[0-9A-Za-z_-]{1,128}$';
-export const Epoch = (description?: string) => Type.String({ pattern: epochPattern, ...sentence(description) });
+export const Version = text(versionPattern, '1.0.0');
+export const Epoch = text('^[0-9A-Za-z_-]{1,128}$', '01jd2q6m7x4f');
 
 const address = `${base58}{32,44}`;
 const interval = `(${candleIntervalNames.join('|')})`;
 export const topicPattern = `^(newTokens|migrations|trades(:@?${address})?|prices:${address}|candles:${address}:${interval}|orders:[0-9A-Za-z]{10})$`;
-export const Topic = (description = 'Topic.') => Type.String({ pattern: topicPattern, description });
+export const Topic = text(topicPattern, `trades:${exampleMint}`);
 
 // --- Addresses of the network.
 
@@ -188,8 +197,7 @@ export const RequestedIp = (description: string) =>
 /** Maximum number of ranges of one key. */
 export const maxIpRanges = 32;
 /** An address with the length of its prefix, as the gateway stores it. */
-export const ipRangePattern = '^[0-9a-f.:]{2,45}/[0-9]{1,3}$';
-export const IpRange = () => Type.String({ pattern: ipRangePattern });
+export const IpRange = text('^[0-9a-f.:]{2,45}/[0-9]{1,3}$', '203.0.113.0/24');
 
 // --- Texts for people, and texts that others wrote.
 
@@ -201,13 +209,6 @@ export const TokenName = () => Type.String({ maxLength: maxTokenNameChars });
 export const maxTokenUriChars = 2048;
 export const TokenUri = () => Type.String({ maxLength: maxTokenUriChars });
 /** An address in the metadata of a token, as it is published. */
-export const linkPattern = '^(https?|ipfs)://';
-export const PublishedLink = () => Type.String({ pattern: linkPattern, maxLength: 512 });
+export const PublishedLink = text('^(https?|ipfs)://', 'https://example.com/');
 /** A text that the code does not restrict. */
 export const FreeText = (description?: string) => Type.String(sentence(description));
-
-// --- Examples. A page of the documentation replaces them by what exists on its gateway.
-
-export const exampleOrderId = 'ord_01JD2Q6M7N8P9RSTVWXYZ01234';
-export const exampleWallet = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
-export const exampleMint = '3ENQHPR7pckco8BNzLpsEN3JSBcVvequGCxhr9uY2JvR';

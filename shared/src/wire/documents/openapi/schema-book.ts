@@ -12,56 +12,34 @@ export class SchemaBook {
   readonly #components = new Map<string, Json>();
 
   /** The schema, in which every schema with a title is replaced by a reference. This can be the schema itself. */
-  of(schema: TSchema): JsonObject {
-    return this.#convert(JSON.parse(JSON.stringify(schema)) as JsonObject);
+  of(schema: TSchema | JsonObject): JsonObject {
+    return JSON.parse(JSON.stringify(schema), (_name, value: Json) => (isObject(value) ? this.#shown(value) : value)) as JsonObject;
   }
 
   /** All referenced schemas, by name. */
   get components(): JsonObject {
-    const names = [...this.#components.keys()].toSorted();
-    return Object.fromEntries(names.map((name) => [name, this.#components.get(name)!]));
+    return Object.fromEntries([...this.#components].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  #convert(schema: JsonObject): JsonObject {
-    const { title } = schema;
-    if (typeof title !== 'string') return this.#parts(schema);
-    const name = componentName(title);
-    const made = this.#parts(schema);
+  /** What the document shows in place of an object whose parts are converted already. Most are schemas; others have no such fields. */
+  #shown({ documented = {}, ...checked }: JsonObject): JsonObject {
+    const entries = Object.entries({ ...checked, ...(documented as JsonObject) });
+    const made = Object.fromEntries(entries.map(([name, value]) => (name === 'patternProperties' ? ofNames(value) : [name, value])));
+    if (typeof made['title'] !== 'string') return made;
+    const name = componentName(made['title']);
     const known = this.#components.get(name);
-    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(made)) {
-      throw new Error(`two different schemas are called ${name}`);
-    }
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(made)) throw new Error(`two different schemas are called ${name}`);
     this.#components.set(name, made);
     return { $ref: `#/components/schemas/${name}` };
   }
+}
 
-  #parts({ documented = {}, ...checked }: JsonObject): JsonObject {
-    const entries = Object.entries({ ...checked, ...(documented as JsonObject) }).map(([name, value]): [string, Json] => {
-      switch (name) {
-        case 'properties':
-          return [name, this.#each(value as JsonObject)];
-        case 'anyOf':
-          return [name, (value as readonly JsonObject[]).map((one) => this.#convert(one))];
-        case 'items':
-          return [name, this.#convert(value as JsonObject)];
-        case 'patternProperties':
-          return this.#map(value as JsonObject);
-        default:
-          return [name, value];
-      }
-    });
-    return Object.fromEntries(entries);
-  }
+const isObject = (value: Json): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-  #each(schemas: JsonObject): JsonObject {
-    return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, this.#convert(schema as JsonObject)]));
-  }
-
-  #map(schemas: JsonObject): [string, Json] {
-    const { [anyName]: ofAny, ...others } = schemas;
-    if (ofAny === undefined || Object.keys(others).length > 0) return ['patternProperties', this.#each(schemas)];
-    return ['additionalProperties', this.#convert(ofAny as JsonObject)];
-  }
+/** A map from any name to one schema has no need of patterns. */
+function ofNames(patterns: Json | undefined): readonly [string, Json] {
+  const { [anyName]: ofAny, ...others } = patterns as JsonObject;
+  return ofAny === undefined || Object.keys(others).length > 0 ? ['patternProperties', patterns!] : ['additionalProperties', ofAny];
 }
 
 /** `filter newTokens` → `filterNewTokens`. */
