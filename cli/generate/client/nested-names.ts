@@ -1,4 +1,4 @@
-import { capitalized, type NamedShape } from './public-types.ts';
+import { capitalized, partsOf, type NamedShape } from './public-types.ts';
 import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
 
 /** Clearer names for objects that several top-level types (roots) contain, and whose field name alone is too vague. */
@@ -37,17 +37,10 @@ export function nestedNames(roots: readonly NamedShape[]): ReadonlyMap<SchemaSha
 
 function findObjects(shape: SchemaShape, root: string, path: readonly string[]): readonly Nested[] {
   const own: readonly Nested[] = path.length > 0 && shape.properties !== undefined ? [{ shape, root, path }] : [];
-  const below = [
-    ...Object.entries(shape.properties ?? {}).flatMap(([field, value]) =>
-      findObjects(value, root, /^\d/.test(field) ? elementOf(path) : [...path, nameOf(field, value)]),
-    ),
-    ...[
-      ...(shape.anyOf ?? []),
-      ...(shape.items === undefined ? [] : [shape.items]),
-      ...Object.values(shape.patternProperties ?? {}),
-    ].flatMap((inner) => findObjects(inner, root, path)),
-  ];
-  return [...own, ...below];
+  const fields = Object.entries(shape.properties ?? {}).flatMap(([field, value]) =>
+    findObjects(value, root, /^\d/.test(field) ? elementOf(path) : [...path, nameOf(field, value)]),
+  );
+  return [...own, ...fields, ...partsOf(shape).flatMap((inner) => findObjects(inner, root, path))];
 }
 
 /** A field of a list is named in the plural, and its type in the singular. */

@@ -62,3 +62,29 @@ export const queryShapes: readonly NamedShape[] = named({
   CandlesQuery: tokenCandlesEndpoint.query,
   TradesQuery: tokenTradesEndpoint.query,
 });
+
+/** The schemas in a schema, without those of its fields. */
+export function partsOf({ anyOf = [], items, patternProperties = {} }: SchemaShape): readonly SchemaShape[] {
+  return [...anyOf, ...(items === undefined ? [] : [items]), ...Object.values(patternProperties)];
+}
+
+/** How a language writes types. */
+export interface Language {
+  readonly literals: (values: readonly unknown[]) => string;
+  readonly object: (shape: SchemaShape) => string;
+  readonly map: (type: string) => string;
+  readonly list: (type: string) => string;
+  /** By the name in a schema; without an entry, `any`. */
+  readonly words: Readonly<Record<string, string>>;
+  readonly any: string;
+}
+
+export function typeOf(shape: SchemaShape, language: Language): string {
+  const { type = '', const: constant, enum: values, anyOf, items, properties, patternProperties } = shape;
+  if (constant !== undefined) return language.literals([constant]);
+  if (values !== undefined) return language.literals(values);
+  if (anyOf !== undefined) return anyOf.map((one) => typeOf(one, language)).join(' | ');
+  if (properties !== undefined) return language.object(shape);
+  if (patternProperties !== undefined) return language.map(typeOf(Object.values(patternProperties)[0]!, language));
+  return items === undefined ? (language.words[type] ?? language.any) : language.list(typeOf(items, language));
+}

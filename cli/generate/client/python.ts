@@ -10,9 +10,12 @@ import {
   channelEvents,
   eventShapes,
   filterShapes,
+  partsOf,
   queryShapes,
   rejectedKeyShape,
   streamShapes,
+  typeOf,
+  type Language,
   type NamedShape,
 } from './public-types.ts';
 import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
@@ -87,7 +90,7 @@ function declaration(name: string, shape: SchemaShape, context: Context): string
   const properties = Object.entries(shape.properties ?? {});
   const inner = objectsIn(shape).map((object) => declaration(names.get(object)!, object, context));
   const fields = properties.map(([field, value]) => {
-    const type = typeOf(value, context);
+    const type = typeOf(value, languageOf(context));
     return {
       field: keywords.has(field) && direction.areArguments ? `${field}_` : field,
       type: shape.required?.includes(field) === true ? type : `NotRequired[${type}]`,
@@ -125,44 +128,22 @@ function docstring(text: string | undefined): string {
 
 /** The objects in the fields of an object, without those in their fields. */
 function objectsIn({ properties = {} }: SchemaShape): readonly SchemaShape[] {
-  const find = (shape: SchemaShape): readonly SchemaShape[] => {
-    if (shape.properties !== undefined) return [shape];
-    return [
-      ...(shape.anyOf ?? []),
-      ...(shape.items === undefined ? [] : [shape.items]),
-      ...Object.values(shape.patternProperties ?? {}),
-    ].flatMap(find);
-  };
+  const find = (shape: SchemaShape): readonly SchemaShape[] => (shape.properties === undefined ? partsOf(shape).flatMap(find) : [shape]);
   return Object.values(properties).flatMap(find);
 }
 
-function typeOf(shape: SchemaShape, context: Context): string {
-  const { type, const: constant, enum: values, anyOf, items, properties, patternProperties } = shape;
-  if (constant !== undefined) return literals([constant]);
-  if (values !== undefined) return enumOf(values);
-  if (anyOf !== undefined) return anyOf.map((one) => typeOf(one, context)).join(' | ');
-  if (properties !== undefined) return context.names.get(shape)!;
-  if (patternProperties !== undefined) return `dict[str, ${typeOf(Object.values(patternProperties)[0]!, context)}]`;
-  if (items !== undefined) return `${context.direction.list}[${typeOf(items, context)}]`;
-  switch (type) {
-    case 'string':
-      return 'str';
-    case 'boolean':
-      return 'bool';
-    case 'null':
-      return 'None';
-    case 'integer':
-      return 'int';
-    case 'number':
-      return 'float';
-    default:
-      return 'Any';
-  }
-}
-
-function enumOf(values: readonly unknown[]): string {
-  const text = literals(values);
-  return Object.entries(enumNames).find(([, named]) => literals(named) === text)?.[0] ?? text;
+function languageOf({ names, direction }: Context): Language {
+  return {
+    literals: (values) => {
+      const text = literals(values);
+      return Object.entries(enumNames).find(([, named]) => literals(named) === text)?.[0] ?? text;
+    },
+    object: (shape) => names.get(shape)!,
+    map: (type) => `dict[str, ${type}]`,
+    list: (type) => `${direction.list}[${type}]`,
+    words: { string: 'str', boolean: 'bool', null: 'None', integer: 'int', number: 'float' },
+    any: 'Any',
+  };
 }
 
 function literals(values: readonly unknown[]): string {

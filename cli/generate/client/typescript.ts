@@ -10,8 +10,10 @@ import {
   queryShapes,
   replyShapes,
   streamShapes,
+  typeOf,
+  type Language,
+  type NamedShape,
 } from './public-types.ts';
-import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
 
 /** Generates the type file of the TypeScript client from the schemas in shared/src/wire. */
 export function generateTypeScriptTypes(): string {
@@ -29,51 +31,31 @@ export function generateTypeScriptTypes(): string {
       .map(([channel, types]) => `  readonly ${channel}: ${types.map(capitalized).join(' | ')};\n`)
       .join('')}}\n`,
     'export type Channel = keyof ChannelEvents;\n\n',
-    `export interface Filters {\n${filterShapes
-      .map(([channel, shape]) => `  readonly ${channel}: ${typeOf(shape, '  ')};\n`)
-      .join('')}}\n\n`,
-    named.map(([name, shape]) => declaration(name, shape)).join('\n'),
+    `export interface Filters ${language.object({ properties: Object.fromEntries(filterShapes), required: filterShapes.map(([name]) => name) })}\n\n`,
+    named.map(declaration).join('\n'),
   ].join('');
 }
 
-function declaration(name: string, shape: SchemaShape): string {
-  return `${comment(shape.description, '')}export interface ${name} ${typeOf(shape, '')}\n`;
+const language: Language = {
+  literals: (values) => values.map((value) => (typeof value === 'string' ? `'${value}'` : String(value))).join(' | '),
+  object: ({ properties = {}, required = [] }) => {
+    const fields = Object.entries(properties).map(([name, shape]) => {
+      const mark = required.includes(name) ? '' : '?';
+      const field = `${comment(shape.description)}readonly ${/^[a-zA-Z]\w*$/.test(name) ? name : `'${name}'`}${mark}: ${typeOf(shape, language)};`;
+      return `  ${field.replaceAll('\n', '\n  ')}\n`;
+    });
+    return `{\n${fields.join('')}}`;
+  },
+  map: (type) => `Readonly<Record<string, ${type}>>`,
+  list: (type) => (type.includes(' | ') ? `readonly (${type})[]` : `readonly ${type}[]`),
+  words: { string: 'string', boolean: 'boolean', null: 'null', integer: 'number', number: 'number' },
+  any: 'unknown',
+};
+
+function declaration([name, shape]: NamedShape): string {
+  return `${comment(shape.description)}export interface ${name} ${typeOf(shape, language)}\n`;
 }
 
-function comment(text: string | undefined, indent: string): string {
-  return text === undefined ? '' : `${indent}/** ${text.replaceAll('*/', '* /')} */\n`;
-}
-
-function typeOf(shape: SchemaShape, indent: string): string {
-  const { type, const: constant, enum: values, anyOf, items, properties, patternProperties } = shape;
-  if (constant !== undefined) return JSON.stringify(constant).replaceAll('"', "'");
-  if (values !== undefined) return values.map((value) => `'${String(value)}'`).join(' | ');
-  if (anyOf !== undefined) return anyOf.map((one) => typeOf(one, indent)).join(' | ');
-  if (properties !== undefined) return objectOf(properties, shape.required ?? [], indent);
-  if (patternProperties !== undefined) return `Readonly<Record<string, ${typeOf(Object.values(patternProperties)[0]!, indent)}>>`;
-  if (items !== undefined) return listOf(typeOf(items, indent));
-  switch (type) {
-    case 'string':
-    case 'boolean':
-    case 'null':
-      return type;
-    case 'integer':
-    case 'number':
-      return 'number';
-    default:
-      return 'unknown';
-  }
-}
-
-const fieldName = (name: string): string => (/^[a-zA-Z]\w*$/.test(name) ? name : `'${name}'`);
-
-const listOf = (element: string): string => (element.includes(' | ') ? `readonly (${element})[]` : `readonly ${element}[]`);
-
-function objectOf(properties: Readonly<Record<string, SchemaShape>>, required: readonly string[], indent: string): string {
-  const inner = `${indent}  `;
-  const fields = Object.entries(properties).map(([name, shape]) => {
-    const mark = required.includes(name) ? '' : '?';
-    return `${comment(shape.description, inner)}${inner}readonly ${fieldName(name)}${mark}: ${typeOf(shape, inner)};\n`;
-  });
-  return `{\n${fields.join('')}${indent}}`;
+function comment(text: string | undefined): string {
+  return text === undefined ? '' : `/** ${text.replaceAll('*/', '* /')} */\n`;
 }

@@ -1,43 +1,16 @@
-/** What `/docs/search.json` contains. */
-export interface SearchIndex {
-  readonly pages: readonly {
-    readonly path: string;
-    readonly title: string;
-    readonly sections: readonly { readonly anchor: string; readonly title: string; readonly text: string }[];
-  }[];
-}
+import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
 
-/** A part of an excerpt; `isMatch`: it is one of the words that the reader typed. */
-export interface Piece {
-  readonly text: string;
-  readonly isMatch: boolean;
-}
-
-export interface FoundSection {
-  readonly href: string;
-  readonly page: string;
-  /** Its heading; the title of the page if it is the beginning of the page. */
-  readonly title: string;
-  readonly excerpt: readonly Piece[];
-}
-
-export interface Found {
-  /** The best ones, best first. */
-  readonly sections: readonly FoundSection[];
-  /** How many there are. */
-  readonly total: number;
-}
+/** A section that contains the words of a query, with the text around them. */
+export type FoundSection = ReturnType<typeof findSections>['sections'][number];
 
 /** Points for one word of a query, by the place where it is. Each repetition in the text adds one, up to `maxRepetitions`. */
 const points = { title: 20, page: 8, phrase: 20, maxRepetitions: 5 };
 const excerptLength = 140;
 const before = 40;
 
-/** The sections that contain all words of the query, in their heading, in their text or in the title of their page. */
-export function findSections({ pages }: SearchIndex, query: string, max: number): Found {
-  const phrase = query.toLowerCase().trim().replaceAll(/\s+/g, ' ');
-  if (phrase === '') return { sections: [], total: 0 };
-  const words = phrase.split(' ');
+/** The sections that contain all words of the query, in their heading, in their text or in the title of their page: how many there are, and the best first. */
+export function findSections({ pages }: SearchIndex, query: string, max: number) {
+  const words = query.toLowerCase().match(/\S+/g) ?? [];
   const found = pages
     .flatMap(({ path, title: page, sections }) =>
       sections.map(({ anchor, title: heading, text }) => {
@@ -51,7 +24,7 @@ export function findSections({ pages }: SearchIndex, query: string, max: number)
   return { sections, total: found.length };
 }
 
-/** Zero if a word is missing. */
+/** Zero if a word is missing, or if there is none. */
 function scoreOf(heading: string, pageTitle: string, sectionText: string, words: readonly string[]): number {
   const [title, page, text] = [heading.toLowerCase(), pageTitle.toLowerCase(), sectionText.toLowerCase()];
   const scores = words.map(
@@ -65,8 +38,8 @@ function scoreOf(heading: string, pageTitle: string, sectionText: string, words:
   return scores.reduce((sum, score) => sum + score, isPhrase ? points.phrase : 0);
 }
 
-/** The text around the words as they were typed, or around the rarest of them, with all of them marked. */
-function excerptOf(text: string, words: readonly string[]): readonly Piece[] {
+/** The text around the words as they were typed, or around the rarest of them, in pieces; `isMatch`: one of the words. */
+function excerptOf(text: string, words: readonly string[]) {
   const lower = text.toLowerCase();
   const rarestFirst = words.toSorted((a, b) => lower.split(a).length - lower.split(b).length);
   const places = [words.join(' '), ...rarestFirst].map((word) => lower.indexOf(word)).filter((place) => place !== -1);

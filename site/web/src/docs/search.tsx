@@ -2,7 +2,8 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { faultText } from '../state/server.ts';
 import { moveFocus } from '../parts/move-focus.ts';
 import { Fault } from '../parts/parts.tsx';
-import { findSections, type FoundSection, type SearchIndex } from './search-index.ts';
+import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
+import { findSections, type FoundSection } from './search-index.ts';
 
 const maxShown = 25;
 
