@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings/settings-table.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
-import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { referenceBlocks } from '@sluice/site/docs/topics.ts';
 import { generatePythonTypes } from './generate/client/python.ts';
@@ -25,8 +24,7 @@ const generated: readonly Generated[] = [
   {
     file: 'docs/REFERENCE.md',
     render: (current) => {
-      const documents = { version: '', plans: [] };
-      const api = referenceBlocks(endpoints, openApiDocument(endpoints, documents), asyncApiDocument(documents));
+      const api = referenceBlocks(endpoints, asyncApiDocument({ version: '' }));
       return fillBlocks(current, { plans: plansRows(), settings: settingsRows(), ...api });
     },
   },

@@ -1,3 +1,4 @@
+import { errorTable, type ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import { fieldTable, nameOf, typeOf } from './fields.ts';
 import { localUrl } from './local-url.ts';
 import { blocks, code, codeBlock, prose, table } from './markdown.ts';
@@ -5,18 +6,11 @@ import { sampleRequest } from './samples/request.ts';
 import { samplesOf } from './samples/samples.ts';
 import type { ShownEndpoint } from './shown-endpoint.ts';
 
-export interface ErrorRow {
-  readonly code: string;
-  readonly status: number;
-  readonly retryable: boolean;
-  readonly message: string;
-  readonly closeCode?: number;
-}
-
+export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 const noun: Readonly<Record<string, string>> = { open: 'open to all', key: 'any API key' };
 
 /** An endpoint as Markdown. A comment marks where the page has its form. */
-export function endpointSection(endpoint: ShownEndpoint, errors: readonly ErrorRow[]): string {
+export function endpointSection(endpoint: ShownEndpoint): string {
   const { id, method, paths, operation } = endpoint;
   const { summary, description = '', responses, requestBody, 'x-sluice-access': access, 'x-sluice-deprecation': deprecation } = operation;
   const [[type, { schema, example }] = ['', { schema: {} }]] = Object.entries(responses['200']!.content);
@@ -46,20 +40,17 @@ export function endpointSection(endpoint: ShownEndpoint, errors: readonly ErrorR
     fieldTable(schema),
     example === undefined ? '' : codeBlock('json recorded', JSON.stringify(example, null, 1)),
     '### Errors',
-    errorTable(errors.filter((one) => codes.includes(one.code))),
+    errorRows(errorCodes.filter((name) => codes.includes(name))),
   );
 }
 
 const titled = (title: string, text: string): string => (text === '' ? '' : `### ${title}\n\n${text}`);
 
-export function errorTable(errors: readonly ErrorRow[]): string {
-  const rows = errors.map(({ code: name, status, retryable, message, closeCode }) => [
-    String(status),
-    code(name),
-    retryable ? 'yes' : 'no',
-    String(closeCode ?? '–'),
-    prose(message),
-  ]);
+export function errorRows(codes: readonly ErrorCode[]): string {
+  const rows = codes.map((name) => {
+    const { status, retryable, message, closeCode } = errorTable[name];
+    return [String(status), code(name), retryable ? 'yes' : 'no', String(closeCode ?? '–'), prose(message)];
+  });
   return table(['status', 'code', 'retryable', 'close code', 'meaning'], rows);
 }
 

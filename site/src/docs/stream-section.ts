@@ -1,7 +1,9 @@
 import type { Json, JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
+import { closeCodes } from '@sluice/shared/wire/stream/close-codes.ts';
 import { streamLimitTable } from '@sluice/shared/wire/stream/limits.ts';
 import { dialectAcks } from '@sluice/shared/wire/stream/pumpportal.ts';
 import { channels } from '@sluice/shared/wire/stream/topics.ts';
+import { errorCodes, errorRows } from './endpoint-section.ts';
 import { fieldTable, schemaLink, type Schema } from './fields.ts';
 import { blocks, code, codeBlock, prose, table } from './markdown.ts';
 
@@ -19,12 +21,6 @@ export interface StreamDocument {
     readonly schemas: Readonly<Record<string, Schema>>;
     readonly securitySchemes: Readonly<Record<string, Credential>>;
   };
-  readonly 'x-sluice-close-codes': readonly {
-    readonly code: number;
-    readonly name: string;
-    readonly reconnect: boolean;
-    readonly meaning: string;
-  }[];
 }
 
 interface Operation {
@@ -74,23 +70,23 @@ export function streamPage(document: StreamDocument): string {
     "## Acknowledgements of PumpPortal's protocol <!-- #stream-acks -->",
     dialectTable(),
     '## Close codes <!-- #stream-closes -->',
-    closeTable(document),
+    closeTable(),
     '## Limits <!-- #stream-limits -->',
     limitTable(),
   );
 }
 
-/** The tables about the stream in REFERENCE.md, which has no examples. `errors`: the table of errors. `schemas`: the schemas of all messages. */
-export function streamReference(document: StreamDocument, errors: string, schemas: string): string {
+/** The tables about the stream in REFERENCE.md, which has no examples. `schemas`: the schemas of all messages. */
+export function streamReference(document: StreamDocument, schemas: string): string {
   return blocks(
     '### Channels',
     channelTable(),
     '### Frames',
     fieldTable(document.components.messages['tradeFrame']!.payload),
     '### Error codes',
-    errors,
+    errorRows(errorCodes),
     '### Close codes',
-    closeTable(document),
+    closeTable(),
     '### Limits',
     limitTable(),
     "### Acknowledgements of PumpPortal's protocol",
@@ -148,11 +144,11 @@ function channelTable(): string {
   return table(['channel', 'keys', 'topics of its frames'], rows);
 }
 
-function closeTable({ 'x-sluice-close-codes': codes }: StreamDocument): string {
-  const rows = codes.map(({ code: number, name, reconnect, meaning }) => [
+function closeTable(): string {
+  const rows = closeCodes().map(({ code: number, name, meaning }) => [
     String(number),
     code(name),
-    reconnect ? 'yes' : 'no',
+    number < 4500 ? 'yes' : 'no',
     prose(meaning),
   ]);
   return table(['code', 'name', 'reconnect', 'meaning'], rows);

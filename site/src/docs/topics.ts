@@ -1,6 +1,6 @@
 import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
-import { endpointSection, errorTable, type ErrorRow } from './endpoint-section.ts';
+import { endpointSection, errorCodes, errorRows } from './endpoint-section.ts';
 import { fieldTable, type Schema } from './fields.ts';
 import { localUrl } from './local-url.ts';
 import { blocks, code, codeBlock, prose, table } from './markdown.ts';
@@ -15,7 +15,6 @@ interface HttpDocument {
     readonly securitySchemes: Readonly<Record<string, { readonly description: string }>>;
     readonly examples: { readonly RATE_LIMIT: { readonly value: JsonObject } };
   };
-  readonly 'x-sluice-errors': readonly ErrorRow[];
   readonly 'x-sluice-plans': readonly { readonly name: string; readonly requestsPerMinute: number; readonly burst: number }[];
 }
 
@@ -46,9 +45,9 @@ export function topicTexts(
       'Every error code, and what to do about it.',
       'Every error has this form. Branch on its code.',
       codeBlock('json', JSON.stringify(http.components.examples.RATE_LIMIT.value, null, 1)),
-      errorTable(http['x-sluice-errors']),
+      errorRows(errorCodes),
     ),
-    ...Object.fromEntries(tags.map((tag) => [`http-${tag.toLowerCase()}`, endpointPage(tag, endpoints, http)])),
+    ...Object.fromEntries(tags.map((tag) => [`http-${tag.toLowerCase()}`, endpointPage(tag, endpoints)])),
     stream: streamPage(stream),
     schemas: blocks(
       '# Schemas',
@@ -60,20 +59,15 @@ export function topicTexts(
 }
 
 /** Blocks of REFERENCE.md: the table of endpoints, and what the stream sends and receives. */
-export function referenceBlocks(
-  endpoints: readonly EndpointSpec[],
-  openApi: JsonObject,
-  asyncApi: JsonObject,
-): Record<'endpoints' | 'protocol', string> {
+export function referenceBlocks(endpoints: readonly EndpointSpec[], asyncApi: JsonObject): Record<'endpoints' | 'protocol', string> {
   const stream = asyncApi as unknown as StreamDocument;
-  const errors = errorTable((openApi as unknown as HttpDocument)['x-sluice-errors']);
   const rows = endpoints.map(({ method, path, withApiPrefix, access, summary, errors: own, deprecated }) => {
     const end = deprecated === undefined ? '' : ` Deprecated, works until ${deprecated.sunset}.`;
     return [`${method} ${code(path)}`, withApiPrefix ? 'yes' : '–', access, `${summary}${end}`, own.map(code).join(' ') || '–'];
   });
   return {
     endpoints: table(['method and path', 'also under `/api`', 'access', 'purpose', 'errors of its own'], rows),
-    protocol: streamReference(stream, errors, schemaSections(stream.components.schemas)),
+    protocol: streamReference(stream, schemaSections(stream.components.schemas)),
   };
 }
 
@@ -84,12 +78,12 @@ function schemaSections(schemas: Readonly<Record<string, Schema>>): string {
   return blocks(...sections);
 }
 
-function endpointPage(tag: string, all: readonly ShownEndpoint[], http: HttpDocument): string {
+function endpointPage(tag: string, all: readonly ShownEndpoint[]): string {
   const shown = all.filter(({ operation }) => operation.tags[0] === tag);
   return blocks(
     `# ${tagTitles[tag] ?? tag}`,
     `${shown.map(({ method, paths }) => `${method} ${code(paths[0]!)}`).join(', ')}.`,
-    ...shown.map((one) => endpointSection(one, http['x-sluice-errors'])),
+    ...shown.map(endpointSection),
   );
 }
 

@@ -32,12 +32,9 @@ export const docsEndpoint = defineEndpoint({
 });
 
 export const docsPageEndpoint = defineEndpoint({
+  ...document,
   id: 'docsPage',
-  method: 'GET',
   path: '/docs/{page}',
-  withApiPrefix: false,
-  access: 'open',
-  tag: 'documents',
   summary: 'One page of the documentation; with `.md` after its name, in Markdown.',
   params: Type.Object({
     page: Type.String({ maxLength: 64, description: 'Name of the page, for example `errors` or `errors.md`.', examples: ['errors.md'] }),

@@ -194,18 +194,15 @@ const Status = Titled('status', {
   ),
 });
 
-const operation = { method: 'GET', withApiPrefix: false, access: 'open', tag: 'operations' } as const;
+const operation = { method: 'GET', withApiPrefix: false, access: 'open', tag: 'operations', errors: [] } as const;
 
 export const statusEndpoint = defineEndpoint({
+  ...operation,
   id: 'status',
-  method: 'GET',
   path: '/status',
   withApiPrefix: true,
-  access: 'open',
-  tag: 'operations',
   summary: 'Sources, lag, gaps, versions, uptime, and latency percentiles measured by the server.',
   answer: Status,
-  errors: [],
 });
 
 export const liveEndpoint = defineEndpoint({
@@ -214,7 +211,6 @@ export const liveEndpoint = defineEndpoint({
   path: '/livez',
   summary: 'Liveness: the process runs.',
   answer: Closed({ live: Type.Literal(true) }),
-  errors: [],
 });
 
 export const readyEndpoint = defineEndpoint({

@@ -5,11 +5,13 @@ import { render } from 'preact';
 import { openCredentials } from './credentials.tsx';
 import { Console, type Command } from './console.tsx';
 import { fillSamples } from './examples.ts';
-import { followLanguage } from './languages.ts';
 import { Search } from './search.tsx';
 import { connectTry } from './try.tsx';
 
 /** The script of the documentation: search, languages, requests and the console. Without it the pages can be read. */
+
+/** The language that the reader chose, for all samples and pages. */
+const storedName = 'sluice-docs-language';
 
 /** The keyboard must reach what scrolls. */
 const scrolling = new ResizeObserver((entries) => {
@@ -28,3 +30,23 @@ for (const place of document.querySelectorAll<HTMLElement>('[data-console]')) {
 }
 void openCredentials();
 fillSamples();
+
+/** Opens the samples in the chosen language. A reader who opens another one chooses it. */
+function followLanguage(): void {
+  const samples = [...document.querySelectorAll<HTMLDetailsElement>('details.sample')];
+  const languageOf = (sample: HTMLDetailsElement): string => sample.querySelector('summary')!.textContent ?? '';
+  let chosen = localStorage.getItem(storedName) ?? '';
+  const show = (): void => {
+    for (const sample of samples) if (languageOf(sample) === chosen) sample.open = true;
+  };
+  for (const sample of samples) {
+    sample.querySelector('summary')!.addEventListener('click', () => {
+      if (sample.open) return;
+      chosen = languageOf(sample);
+      localStorage.setItem(storedName, chosen);
+      // After the click has opened this one.
+      setTimeout(show);
+    });
+  }
+  show();
+}

@@ -8,9 +8,9 @@ import { DialectCommand, dialectSchemas } from '../../stream/pumpportal.ts';
 import { EventFrame, noticeSchemas, replySchemas } from '../../stream/replies.ts';
 import { exampleOf } from './example.ts';
 import type { Json, JsonObject } from './json.ts';
-import { errorList, type DocumentOptions, type Recorded } from './openapi.ts';
+import { errorList, securitySchemes, type DocumentOptions, type Recorded } from './openapi.ts';
 import { componentName, SchemaBook } from './schema-book.ts';
-import type { SchemaShape } from '../../values/values.ts';
+import { Closed, type SchemaShape } from '../../values/values.ts';
 
 const about = `One WebSocket delivers all events of the token market as they happen. Messages are JSON in text frames, or with \`?format=msgpack\` MessagePack in binary frames. With \`?batch=1\`, every message of the server is an array of messages. No message of the server has more than ${streamLimits.frameBytes} bytes, unless one event alone is longer.
 
@@ -48,18 +48,15 @@ export function asyncApiDocument({ version, recorded }: Pick<DocumentOptions, 'v
       },
     },
     operations: operations(),
-    components: { messages, schemas: book.components, securitySchemes },
+    components: { messages, schemas: book.components, securitySchemes: credentials },
     'x-sluice-errors': errorList(),
     'x-sluice-close-codes': closeCodes().map(({ code, name, meaning }) => ({ code, name, meaning, reconnect: code < 4500 })),
     'x-sluice-limits': { ...streamLimits },
   };
 }
 
-const securitySchemes: JsonObject = {
-  bearer: { type: 'http', scheme: 'bearer', description: 'An API key with the scope `stream`, in the handshake.' },
-  basic: { type: 'http', scheme: 'basic', description: 'The same key as the user name, with an empty password.' },
-  header: { type: 'httpApiKey', in: 'header', name: 'X-API-Key', description: 'The same key in another header.' },
-  query: { type: 'httpApiKey', in: 'query', name: 'api-key', description: 'The same key in the URL. Note that URLs are often logged.' },
+const credentials: JsonObject = {
+  ...securitySchemes('httpApiKey', 'An API key with the scope `stream`, in the handshake.'),
   ticket: {
     type: 'httpApiKey',
     in: 'query',
@@ -75,7 +72,7 @@ function server(protocol: 'ws' | 'wss', description: string): JsonObject {
     protocol,
     description,
     variables: { host: { default: '127.0.0.1:8080', description: 'Host and port of the gateway.' } },
-    security: Object.keys(securitySchemes).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
+    security: Object.keys(credentials).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
   };
 }
 
@@ -102,11 +99,10 @@ function handshake(): JsonObject {
 
 function messagesOf(book: SchemaBook, recorded: Recorded['messages']): JsonObject {
   const messages: Record<string, Json> = {};
-  const add = (name: string, schema: TSchema): void => {
-    const { description } = schema as SchemaShape;
+  const add = (name: string, schema: TSchema, { title = '', description }: SchemaShape = schema): void => {
     messages[name] = {
       name,
-      title: titleOf(schema),
+      title,
       ...(description === undefined ? {} : { summary: description }),
       payload: book.of(schema),
       examples: [{ payload: recorded[name] ?? exampleOf(schema) }],
@@ -115,7 +111,10 @@ function messagesOf(book: SchemaBook, recorded: Recorded['messages']): JsonObjec
   for (const { schema } of commands) add(componentName(titleOf(schema)), schema);
   for (const [name, schema] of Object.entries(replySchemas)) add(replyName(name), schema);
   for (const [name, schema] of Object.entries(noticeSchemas)) add(name, schema);
-  for (const [type, schema] of Object.entries(eventSchemas)) messages[frameName(type)] = frame(type, schema, book, recorded);
+  for (const [type, event] of Object.entries(eventSchemas)) {
+    const { description = '' } = event as SchemaShape;
+    add(frameName(type), Closed({ ...EventFrame.properties, data: event }), { title: `frame with a ${type}`, description });
+  }
   add('dialectCommand', DialectCommand);
   for (const [name, schema] of Object.entries(dialectSchemas)) add(dialectName(name), schema);
   return messages;
@@ -124,23 +123,6 @@ function messagesOf(book: SchemaBook, recorded: Recorded['messages']): JsonObjec
 const replyName = (name: string): string => `${name}Reply`;
 const frameName = (type: string): string => `${type}Frame`;
 const dialectName = (name: string): string => `dialect${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-
-/** A frame around one type of event. */
-function frame(type: string, event: TSchema, book: SchemaBook, recorded: Recorded['messages']): JsonObject {
-  const { title: _title, description: _description, ...parts } = JSON.parse(JSON.stringify(EventFrame)) as JsonObject;
-  const around = book.of(parts);
-  const properties = around['properties'] as JsonObject;
-  const { description = '' } = event as SchemaShape;
-  const frameSchema: TSchema = EventFrame;
-  const example = exampleOf(frameSchema) as JsonObject;
-  return {
-    name: frameName(type),
-    title: `frame with a ${type}`,
-    summary: description,
-    payload: { ...around, properties: { ...properties, data: book.of(event) } },
-    examples: [{ payload: recorded[frameName(type)] ?? { ...example, data: exampleOf(event) } }],
-  };
-}
 
 const inChannel = (names: readonly string[]): Json => names.map((name) => ({ $ref: `#/channels/stream/messages/${name}` }));
 const channel: JsonObject = { $ref: '#/channels/stream' };

@@ -58,20 +58,25 @@ export function openApiDocument(endpoints: readonly EndpointSpec[], options: Doc
       schemas: book.components,
       headers: headerComponents,
       examples: Object.fromEntries((Object.keys(errorTable) as ErrorCode[]).map((code) => [code, errorExample(code)])),
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'An API key: `Authorization: Bearer sluice_<id>_<secret>`.' },
-        basic: { type: 'http', scheme: 'basic', description: 'The same key as the user name, with an empty password.' },
-        header: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The same key in another header.' },
-        query: {
-          type: 'apiKey',
-          in: 'query',
-          name: 'api-key',
-          description: 'The same key in the URL, for clients that cannot set headers. Note that URLs are often logged.',
-        },
-      },
+      securitySchemes: securitySchemes('apiKey', 'An API key: `Authorization: Bearer sluice_<id>_<secret>`.'),
     },
     'x-sluice-errors': errorList(),
     'x-sluice-plans': options.plans.map(({ name, requestsPerMinute, burst }) => ({ name, requestsPerMinute, burst })),
+  };
+}
+
+/** The forms of an API key. `type`: what the standard calls a key in a header. `bearer`: what the first form is. */
+export function securitySchemes(type: 'apiKey' | 'httpApiKey', bearer: string): JsonObject {
+  return {
+    bearer: { type: 'http', scheme: 'bearer', description: bearer },
+    basic: { type: 'http', scheme: 'basic', description: 'The same key as the user name, with an empty password.' },
+    header: { type, in: 'header', name: 'X-API-Key', description: 'The same key in another header.' },
+    query: {
+      type,
+      in: 'query',
+      name: 'api-key',
+      description: 'The same key in the URL, for clients that cannot set headers. Note that URLs are often logged.',
+    },
   };
 }
 
