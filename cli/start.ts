@@ -5,7 +5,7 @@ import { endReadyKey, readyKey } from '@sluice/gateway/auth/ready-key.ts';
 import { listWallets, openKeystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { keystoreCost, keystoreName, paperKeystore, passphraseFileOf, readPassphrase } from '@sluice/trading/signer/custody/passphrase.ts';
 import { startGateway } from './gateway/gateway.ts';
-import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
 import { aboutDataDir } from '@sluice/gateway/store/files/about-data-dir.ts';
 import { takeLock, type Lock } from '@sluice/gateway/store/files/lock.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
@@ -201,7 +201,7 @@ async function fundedWallet(config: Config, store: Store, simnet: Simnet): Promi
 async function signInFragment(store: Store): Promise<string> {
   const token = newToken();
   const nowMs = store.time.nowMs();
-  const link = { kind: 'link', hash: tokenHash(token), accountId: operatorAccountId, expiresAtMs: nowMs + linkLifeMs } as const;
+  const link = { hash: tokenHash(token), accountId: operatorAccountId, expiresAtMs: nowMs + linkLifeMs };
   // Without a link, because too many are unused, the page shows the ways to sign in.
   return (await store.oneTime.put(link, nowMs)) ? `#sign-in=${token}` : '';
 }

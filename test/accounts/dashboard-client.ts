@@ -101,6 +101,6 @@ export function signed(
 export async function linkToken(store: Store, accountId: string): Promise<string> {
   const token = newToken();
   const nowMs = Date.now();
-  await store.oneTime.put({ kind: 'link', hash: tokenHash(token), accountId, expiresAtMs: nowMs + 10 * 60_000 }, nowMs);
+  await store.oneTime.put({ hash: tokenHash(token), accountId, expiresAtMs: nowMs + 10 * 60_000 }, nowMs);
   return token;
 }

@@ -6,8 +6,8 @@ import { signInText } from '@sluice/gateway/accounts/sign-in/sign-in-message.ts'
 import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { startGateway, type Gateway } from '../../cli/gateway/gateway.ts';
 import { endOfKeyMs } from '@sluice/gateway/auth/api-keys.ts';
-import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
-import { maxKeysPerAccount } from '@sluice/gateway/store/interfaces/key-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
+import { maxKeysPerAccount } from '@sluice/gateway/store/sql/tables/keys.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';

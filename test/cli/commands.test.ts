@@ -286,8 +286,8 @@ describe('sluice accounts', () => {
     const token = /^https:\/\/sluice\.example\/#sign-in=([0-9a-f]{64})$/.exec(made.url)?.[1] ?? '';
     const store = await openEmbeddedStore(join(folder, '.data'));
     for (const file of readdirSync(join(folder, '.data'))) expect(readFileSync(join(folder, '.data', file)).includes(token)).toBe(false);
-    expect(await store.oneTime.take('link', tokenHash(token), Date.now())).toMatchObject({ accountId: 'operator' });
-    expect(await store.oneTime.take('link', tokenHash(token), Date.now())).toBe('used');
+    expect(await store.oneTime.take(tokenHash(token), Date.now())).toMatchObject({ accountId: 'operator' });
+    expect(await store.oneTime.take(tokenHash(token), Date.now())).toBe('used');
     await store.close();
     expect((await run(['accounts', 'link', 'nobody'], shared)).code).toBe(1);
     expect((await run(['accounts', 'link'], { HOST: '0.0.0.0' })).stderr).toContain('PUBLIC_URL');

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { maxAdvances, type InsertOutcome, type OrderInsert, type SpendReservation } from '@sluice/gateway/store/interfaces/order-table.ts';
+import { maxAdvances, type InsertOutcome, type OrderInsert } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
+import type { SpendReservation } from '@sluice/gateway/store/sql/tables/orders/order-spend.ts';
 import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
 import type { NewOrder, OrderChange } from '@sluice/gateway/store/order-model/order.ts';
 import { orderTable } from '../../gateway/src/store/sql/tables/orders/orders.ts';

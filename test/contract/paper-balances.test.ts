@@ -4,8 +4,8 @@ import {
   paperStartLamports,
   type PaperAccount,
   type PaperMovement,
-} from '@sluice/gateway/store/interfaces/paper-table.ts';
-import type { InsertOutcome } from '@sluice/gateway/store/interfaces/order-table.ts';
+} from '@sluice/gateway/store/sql/tables/orders/paper.ts';
+import type { InsertOutcome } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

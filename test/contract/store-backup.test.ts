@@ -17,7 +17,7 @@ import { backUp } from '@sluice/gateway/store/backup/back-up.ts';
 import { restore } from '@sluice/gateway/store/backup/restore.ts';
 import { storeFault } from '@sluice/gateway/store/backup/store-fault.ts';
 import { readHaltMarks, removeHaltMarks } from '@sluice/gateway/store/halt/halt-mark.ts';
-import type { CheckTable } from '@sluice/gateway/store/interfaces/check-table.ts';
+import type { CheckTable } from '@sluice/gateway/store/sql/tables/checks.ts';
 import { SqliteDatabase } from '@sluice/gateway/store/libsql.ts';
 import { checkpointEveryMs } from '@sluice/gateway/store/sql/sqlite/sqlite-upkeep.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';

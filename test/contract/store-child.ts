@@ -28,7 +28,7 @@ async function perform({ dataDir, databaseUrl, work, id }: Task): Promise<unknow
 async function inStore(store: Store, work: Task['work'], id: string): Promise<unknown> {
   if (work === 'open') return (await store.accounts.all()).map((account) => account.id);
   if (work === 'create') return (await makeKey(store)).id;
-  if (work === 'take') return (await store.oneTime.take('link', Buffer.from(id, 'hex'), Date.now())) !== 'used';
+  if (work === 'take') return (await store.oneTime.take(Buffer.from(id, 'hex'), Date.now())) !== 'used';
   const keys: string[] = [];
   for (let count = 0; count < rotations; count++) {
     const rotated = await rotateApiKey(store, id, 60_000);

@@ -72,7 +72,7 @@ describe.each(storeKinds)('several processes on one store in %s', (kind) => {
     const store = await place.open();
     for (let round = 0; round < 10; round++) {
       const hash = randomBytes(32);
-      await store.oneTime.put({ kind: 'link', hash, accountId: 'operator', expiresAtMs: Date.now() + 60_000 }, Date.now());
+      await store.oneTime.put({ hash, accountId: 'operator', expiresAtMs: Date.now() + 60_000 }, Date.now());
       const taken = await processes.all({ ...place.settings, work: 'take', id: hash.toString('hex') });
       expect(taken.filter((got) => got === true)).toHaveLength(1);
     }

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
-import {
-  idempotencyRetentionMs,
-  orderRetentionMs,
-  type IdempotencyOutcome,
-  type SpendReservation,
-} from '@sluice/gateway/store/interfaces/order-table.ts';
+import { idempotencyRetentionMs, orderRetentionMs } from '@sluice/gateway/store/sql/tables/orders/order-claims.ts';
+import type { IdempotencyOutcome } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
+import type { SpendReservation } from '@sluice/gateway/store/sql/tables/orders/order-spend.ts';
 import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
 import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';

@@ -1,5 +1,5 @@
 import { newOrder } from '../support/orders.ts';
-import type { InsertOutcome } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { InsertOutcome } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';

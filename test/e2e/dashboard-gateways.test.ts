@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { linkToken } from '../accounts/dashboard-client.ts';

@@ -1,4 +1,4 @@
-import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { currentBuild } from '../../compile/build-folder.mjs';

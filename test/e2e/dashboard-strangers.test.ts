@@ -1,4 +1,4 @@
-import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { dataUriBytes } from '@sluice/shared/metadata/data-uri.ts';
 import { readDocument } from '@sluice/shared/metadata/document.ts';

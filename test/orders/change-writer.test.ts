@@ -1,4 +1,4 @@
-import type { Advance } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { Advance } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { FollowedOrders, type Followed } from '../../trading/src/follow/followed-orders.ts';
 import { noFollowerCounts } from '../../trading/src/follow/follower-counters.ts';
 import { ChangeWriter } from '../../trading/src/follow/storing/change-writer.ts';

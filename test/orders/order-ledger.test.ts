@@ -1,7 +1,7 @@
 import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import { createOrderLedger } from '../../trading/src/model/order-ledger.ts';
 import type { OpenOrder, StoredOrder, PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
-import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Evidence } from '@sluice/gateway/store/order-model/life.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fingerprintOf } from '@sluice/trading/api/endpoints/idempotency.ts';
-import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Outcome } from '../../trading/src/place/outcome.ts';
 import type { PlaceOrder } from '../../trading/src/place/place-order.ts';

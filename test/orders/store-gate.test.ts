@@ -1,6 +1,6 @@
 import { StoreGate } from '../../trading/src/place/store-gate.ts';
 import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
-import type { InsertOutcome } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { InsertOutcome } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { setImmediate as turn } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';

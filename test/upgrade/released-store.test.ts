@@ -1,6 +1,6 @@
 import { isMarkedHalted, removeHaltMarks, signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
-import type { InsertOutcome } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { InsertOutcome } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';

@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { NewOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
-import type { OrderInsert, OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { OrderInsert, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 

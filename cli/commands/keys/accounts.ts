@@ -1,6 +1,6 @@
 import { newToken, tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { newKeyId } from '@sluice/gateway/auth/key-format.ts';
-import { maxAccounts, operatorAccountId, type StoredAccount } from '@sluice/gateway/store/interfaces/account-table.ts';
+import { maxAccounts, operatorAccountId, type StoredAccount } from '@sluice/gateway/store/sql/tables/accounts.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
@@ -134,7 +134,7 @@ const link = action({}, ['[<id>]'], async (_, [id = operatorAccountId]) => {
     if (!isLive(await store.accounts.byId(id))) throw noSuchAccount(id);
     await noteOperator(store, 'accounts link', `account ${id}`);
     const nowMs = store.time.nowMs();
-    const stored = { kind: 'link', hash: tokenHash(token), accountId: id, expiresAtMs: nowMs + linkLifeMs } as const;
+    const stored = { hash: tokenHash(token), accountId: id, expiresAtMs: nowMs + linkLifeMs };
     if (!(await store.oneTime.put(stored, nowMs)))
       throw new CommandError('Too many links are still unused. Try again later; each link expires after ten minutes.');
     return stored.expiresAtMs;

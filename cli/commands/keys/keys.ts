@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { createApiKey, endOfKeyMs, rotateApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { maxIpRanges, maxLabelChars } from '@sluice/shared/wire/values/values.ts';
 import { replaceLostPepper } from '@sluice/gateway/auth/pepper.ts';
-import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
-import { maxKeys, maxKeysPerAccount, type KeyInsertOutcome, type StoredKey } from '@sluice/gateway/store/interfaces/key-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
+import { maxKeys, maxKeysPerAccount, type KeyInsertOutcome, type StoredKey } from '@sluice/gateway/store/sql/tables/keys.ts';
 import { planNames, scopes as allScopes } from '@sluice/shared/wire/values/plans.ts';
 import {
   action,

@@ -11,11 +11,11 @@ import { keystoreCost, keystoreName, readPassphrase, tradingKeystore } from '@sl
 import { readSecretKey } from '@sluice/trading/signer/custody/secret-key-text.ts';
 import { logIdsIn } from '@sluice/trading/signer/audit/segments.ts';
 import { checkAuditLogs } from '@sluice/trading/signer/audit/report.ts';
-import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
 import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { createPaperWallet } from '@sluice/trading/place/paper/paper-wallets.ts';
 import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
-import type { StoredKey } from '@sluice/gateway/store/interfaces/key-table.ts';
+import type { StoredKey } from '@sluice/gateway/store/sql/tables/keys.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import {
   action,

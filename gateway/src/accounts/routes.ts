@@ -9,7 +9,7 @@ import { choosePageKey } from './sessions/page-key.ts';
 import { deleteKey, listKeys, makeKey, rotateKey, type KeysOutcome } from './keys.ts';
 import type { PublicOrigins } from './sign-in/public-origins.ts';
 import { DefaultWalletBody, ImportBody, LinkBody, NewKeyBody, NewWalletBody, RotateBody, SignInBody } from './schemas.ts';
-import type { StoredAccount } from '../store/interfaces/account-table.ts';
+import type { StoredAccount } from '../store/sql/tables/accounts.ts';
 import { endedSessionCookie } from './sessions/session-cookie.ts';
 import type { SignedIn } from './sessions/sessions.ts';
 import { chooseDefault, createWallet, importWallet, listOwnWallets, nameWallet, useFaucet, type WalletParts } from './wallets.ts';

@@ -1,6 +1,6 @@
-import { operatorAccountId } from '../store/interfaces/account-table.ts';
+import { operatorAccountId } from '../store/sql/tables/accounts.ts';
 import type { Owner } from '../store/order-model/owner.ts';
-import type { StoredWallet, WalletTable } from '../store/interfaces/wallet-table.ts';
+import type { StoredWallet, WalletTable } from '../store/sql/tables/wallets.ts';
 
 /** Whether a key may trade with a custodial wallet: both are of one account. Keys and wallets without an account are the operator's. */
 export function mayUseWallet(owner: Pick<Owner, 'accountId'>, wallet: Pick<StoredWallet, 'accountId'>): boolean {

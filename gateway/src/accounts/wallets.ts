@@ -1,7 +1,7 @@
 import type { Faucet } from '../reads/chain/faucet.ts';
 import { mayUseWallet } from './wallet-access.ts';
-import { operatorAccountId, type StoredAccount } from '../store/interfaces/account-table.ts';
-import { limitsOf, type StoredWallet, type WalletInsertion } from '../store/interfaces/wallet-table.ts';
+import { operatorAccountId, type StoredAccount } from '../store/sql/tables/accounts.ts';
+import { limitsOf, type StoredWallet, type WalletInsertion } from '../store/sql/tables/wallets.ts';
 import type { Store } from '../store/store.ts';
 import { labelOf, wrongLabel, type KeysOutcome } from './keys.ts';
 import type { DefaultWalletBody, ImportBody, NewWalletBody } from './schemas.ts';

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { PlanName, Scope } from '@sluice/shared/wire/values/plans.ts';
-import type { KeyInsertOutcome, KeyLimits, StoredKey } from '../store/interfaces/key-table.ts';
+import type { KeyInsertOutcome, KeyLimits, StoredKey } from '../store/sql/tables/keys.ts';
 import type { Store } from '../store/store.ts';
 import { newApiKey, newKeyId, parseApiKey } from './key-format.ts';
 import { openKeyHash } from './pepper.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { Plans } from '@sluice/shared/config/plans.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import { removedRetentionMs, type KeyCursor } from '../store/interfaces/key-table.ts';
+import { removedRetentionMs, type KeyCursor } from '../store/sql/tables/keys.ts';
 import type { Store } from '../store/store.ts';
 import { parseApiKey, splitApiKey } from './key-format.ts';
 import { KeyRing } from './key-ring.ts';

@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Plan, Plans } from '@sluice/shared/config/plans.ts';
-import type { KeyLimits, StoredKey, StoredSecret } from '../store/interfaces/key-table.ts';
+import type { KeyLimits, StoredKey, StoredSecret } from '../store/sql/tables/keys.ts';
 import type { KeyParts } from './key-format.ts';
 import type { KeyHash } from './pepper.ts';
 import type { Principal } from './principal.ts';

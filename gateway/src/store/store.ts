@@ -1,25 +1,15 @@
 import { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
-import type { AccountTable } from './interfaces/account-table.ts';
-import type { AuditHeadTable } from './interfaces/audit-head-table.ts';
-import type { CheckTable } from './interfaces/check-table.ts';
 import { storeFiles, useStore } from './backup/store-files.ts';
 import { markedHalt } from './halt/halt-mark.ts';
-import type { HaltTable } from './interfaces/halt-table.ts';
-import type { KeyTable } from './interfaces/key-table.ts';
-import type { OneTimeTable } from './interfaces/one-time-table.ts';
-import type { OperatorLogTable } from './interfaces/operator-log-table.ts';
-import type { OrderTable } from './interfaces/order-table.ts';
-import type { PaperTable } from './interfaces/paper-table.ts';
-import type { SessionTable } from './interfaces/session-table.ts';
 import { accountTable } from './sql/tables/accounts.ts';
 import { auditHeadTable } from './sql/tables/audit-heads.ts';
 import { checkTable } from './sql/tables/checks.ts';
 import type { Database } from './sql/database.ts';
-import { haltTable } from './sql/tables/halt.ts';
+import { haltTable, type HaltTable } from './sql/tables/halt.ts';
 import { keyTable } from './sql/tables/keys.ts';
-import { metered, type StoreHealth } from './sql/metered.ts';
+import { metered } from './sql/metered.ts';
 import { migrate, NewerLayoutError } from './sql/migrations.ts';
 import { oneTimeTable } from './sql/tables/one-time.ts';
 import { operatorLogTable } from './sql/tables/operator-log.ts';
@@ -31,50 +21,28 @@ import { asDamage } from './sql/sqlite/integrity.ts';
 import { openSqlite, type ConnectionUse } from './sql/sqlite/sqlite.ts';
 import { walletTable } from './sql/tables/wallets.ts';
 import { reasonOf } from './store-unavailable.ts';
-import type { WalletTable } from './interfaces/wallet-table.ts';
-
-/** The durable data. Several processes can open the same store. Methods reject with a `StoreUnavailableError` if the store does not answer. */
-export interface Store {
-  /** The folder of the secrets that are not in the store: the pepper of the API keys, simnet's passphrase. */
-  readonly dataDir: string;
-  /** Null: the store is a file in `dataDir`. */
-  readonly databaseUrl: string | null;
-  /** The folder of the signing processes, if it is not under the data folder. */
-  readonly signerDir: string | null;
-  readonly keys: KeyTable;
-  readonly wallets: WalletTable;
-  readonly accounts: AccountTable;
-  readonly sessions: SessionTable;
-  readonly oneTime: OneTimeTable;
-  readonly checks: CheckTable;
-  readonly orders: OrderTable;
-  readonly paper: PaperTable;
-  readonly halt: HaltTable;
-  readonly auditHeads: AuditHeadTable;
-  readonly operatorLog: OperatorLogTable;
-  readonly health: StoreHealth;
-  /** The time that stored times are compared with: the database's own, if it has a clock of its own. */
-  readonly time: AgreedTime;
-  /** Keeps `time` in agreement with other clocks, and records the hours in which the store is in use. See `StoreTime.watch`. */
-  readonly watchTime: StoreTime['watch'];
-  close(): Promise<void>;
-}
 
 /** `signerDir`: where the signing processes look for the halt mark, if not under the data folder. */
 export type StorePlace = Pick<Config, 'dataDir' | 'databaseUrl'> & Partial<Pick<Config, 'signerDir'>>;
+
+/** The durable data. Several processes can open the same store. Methods reject with a `StoreUnavailableError` if the store does not answer. */
+export type Store = Awaited<ReturnType<typeof openStore>>;
 
 /**
  * Opens the store: PostgreSQL at `databaseUrl` if given, otherwise SQLite under `dataDir`. Creates missing tables. Rejects with a
  * `SettingError` if the store cannot be opened, is damaged, or was written by a newer version.
  */
-export async function openStore({ dataDir, databaseUrl, signerDir = null }: StorePlace, use: ConnectionUse = 'command'): Promise<Store> {
+export async function openStore({ dataDir, databaseUrl, signerDir = null }: StorePlace, use: ConnectionUse = 'command') {
   const { db, health } = metered(await openDatabase({ dataDir, databaseUrl }, migrate, use));
   const time = new AgreedTime();
   const storeTime = new StoreTime(db, time);
   await prepared(db, () => storeTime.hear());
   return {
+    /** The folder of the secrets that are not in the store: the pepper of the API keys, simnet's passphrase. */
     dataDir,
+    /** Null: the store is a file in `dataDir`. */
     databaseUrl,
+    /** The folder of the signing processes, if it is not under the data folder. */
     signerDir,
     keys: keyTable(db),
     wallets: walletTable(db),
@@ -88,8 +56,10 @@ export async function openStore({ dataDir, databaseUrl, signerDir = null }: Stor
     auditHeads: auditHeadTable(db),
     operatorLog: operatorLogTable(db),
     health,
+    /** The time that stored times are compared with: the database's own, if it has a clock of its own. */
     time,
-    watchTime: (options) => storeTime.watch(options),
+    /** Keeps `time` in agreement with other clocks, and records the hours in which the store is in use. See `StoreTime.watch`. */
+    watchTime: ((options) => storeTime.watch(options)) satisfies StoreTime['watch'],
     close: () => db.close(),
   };
 }

@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { reachedBy } from '@sluice/shared/solana/rpc/quorum/votes.ts';
-import type { AdvanceOutcome, OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { AdvanceOutcome, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { judge } from '@sluice/gateway/store/order-model/life.ts';
 import { endStates, type OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { Broadcaster } from '../send/broadcaster.ts';

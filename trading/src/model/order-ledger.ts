@@ -1,6 +1,6 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { InsertOutcome, OrderInsert, OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { InsertOutcome, OrderInsert, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import type { NewOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { judge, type Evidence } from '@sluice/gateway/store/order-model/life.ts';
 import type { OrderPublisher } from './order-publisher.ts';

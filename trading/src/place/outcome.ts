@@ -2,8 +2,8 @@ import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import type { OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
 import { tooLittle, type QuoteRefusal } from '../quote/best-quote.ts';
-import type { InsertOutcome } from '@sluice/gateway/store/interfaces/order-table.ts';
-import { maxPaperAccounts } from '@sluice/gateway/store/interfaces/paper-table.ts';
+import type { InsertOutcome } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
+import { maxPaperAccounts } from '@sluice/gateway/store/sql/tables/orders/paper.ts';
 import { replayedTrade } from './trade-answer.ts';
 
 /** Why an order was not placed: a code of the error table, with details. */

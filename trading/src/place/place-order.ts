@@ -5,8 +5,8 @@ import { assembleTransaction } from '@sluice/shared/solana/transaction/transacti
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import { wrongFields } from '../quote/best-quote.ts';
 import type { Halt } from '@sluice/gateway/store/halt/halt.ts';
-import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
-import type { PaperTable } from '@sluice/gateway/store/interfaces/paper-table.ts';
+import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
+import type { PaperTable } from '@sluice/gateway/store/sql/tables/orders/paper.ts';
 import type { OrderFollower } from '../follow/order-follower.ts';
 import type { OrderLedger } from '../model/order-ledger.ts';
 import type { OrderStats } from '../model/order-stats.ts';

@@ -8,7 +8,7 @@ import {
 import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { SendAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { wrongFields } from '../quote/best-quote.ts';
-import type { InsertOutcome, OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { InsertOutcome, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { orderObject } from '../model/order-object.ts';
 import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
 import { newOrderId } from '../model/order-id.ts';

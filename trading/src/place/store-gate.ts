@@ -1,6 +1,6 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { InsertOutcome } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { InsertOutcome } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { reasonOf, StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 
 /** A stored order or probe proves for this long that the store accepts orders. */

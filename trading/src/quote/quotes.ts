@@ -7,7 +7,7 @@ import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { quoteEndpoint, type QuoteAnswer, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
 import type { AccountReader } from '@sluice/gateway/reads/chain/account-reader.ts';
 import type { Principal } from '@sluice/gateway/auth/principal.ts';
-import type { PaperBalance } from '@sluice/gateway/store/interfaces/paper-table.ts';
+import type { PaperBalance } from '@sluice/gateway/store/sql/tables/orders/paper.ts';
 import type { PaperBalanceOf } from '@sluice/gateway/reads/wallets/paper-balance.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '@sluice/gateway/http/endpoint.ts';
 import { quoteOfOrder } from './answer.ts';

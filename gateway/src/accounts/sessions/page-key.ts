@@ -1,7 +1,7 @@
 import { createApiKey, endOfKeyMs } from '../../auth/api-keys.ts';
 import type { Authenticator, Principal } from '../../auth/principal.ts';
-import { operatorAccountId, type StoredAccount } from '../../store/interfaces/account-table.ts';
-import { maxKeysPerAccount, type StoredKey } from '../../store/interfaces/key-table.ts';
+import { operatorAccountId, type StoredAccount } from '../../store/sql/tables/accounts.ts';
+import { maxKeysPerAccount, type StoredKey } from '../../store/sql/tables/keys.ts';
 import type { Store } from '../../store/store.ts';
 import { scopes } from '@sluice/shared/wire/values/plans.ts';
 import type { KeysOutcome } from '../keys.ts';

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { StoredAccount } from '../../store/interfaces/account-table.ts';
-import type { StoredSession } from '../../store/interfaces/session-table.ts';
+import type { StoredAccount } from '../../store/sql/tables/accounts.ts';
+import type { StoredSession } from '../../store/sql/tables/sessions.ts';
 import type { Store } from '../../store/store.ts';
 import { csrfTokenOf, newToken, tokenHash } from '../secrets.ts';
 

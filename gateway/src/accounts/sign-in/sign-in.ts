@@ -61,7 +61,7 @@ export async function signInByWallet(
 
 /** Signs in by a one-time link. */
 export async function signInByLink(store: Store, token: string, nowMs: number): Promise<SignInOutcome> {
-  const link = await store.oneTime.take('link', tokenHash(token), nowMs);
+  const link = await store.oneTime.take(tokenHash(token), nowMs);
   if (link === null || link === 'used') return { ok: false, fault: link === null ? 'link' : 'link_used' };
   return { ok: true, accountId: link.accountId, isNew: false };
 }

@@ -3,7 +3,7 @@ import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { EndpointAnswer } from '../../http/endpoint.ts';
-import type { PaperBalance } from '../../store/interfaces/paper-table.ts';
+import type { PaperBalance } from '../../store/sql/tables/orders/paper.ts';
 
 type Refused = Extract<EndpointAnswer<EndpointSpec>, { readonly error: ErrorCode }>;
 

@@ -8,7 +8,7 @@ import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../../http/endpoint.ts';
 import type { PaperBalanceOf } from './paper-balance.ts';
-import type { PaperBalance } from '../../store/interfaces/paper-table.ts';
+import type { PaperBalance } from '../../store/sql/tables/orders/paper.ts';
 import { accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { History } from '../../stream/history/history.ts';
 import type { MarketHealth } from '../market-health.ts';

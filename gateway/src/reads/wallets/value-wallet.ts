@@ -1,7 +1,7 @@
 import { inSolAndUsd, quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { shownStart } from './paper-balance.ts';
-import type { PaperBalance } from '../../store/interfaces/paper-table.ts';
+import type { PaperBalance } from '../../store/sql/tables/orders/paper.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { maxHoldings, type Portfolio, type UnpricedReason } from '@sluice/shared/wire/rest/portfolio.ts';
 import type { MarketHealth, SolUsdNow } from '../market-health.ts';

@@ -6,7 +6,7 @@ import { makeFolder } from '../files/make-folder.ts';
 import { syncFolder } from '../files/sync-folder.ts';
 import { makeHaltMarks, type Folders } from '../halt/halt-mark.ts';
 import { SqliteDatabase, type SqliteConnection } from '../libsql.ts';
-import type { CheckTable } from '../interfaces/check-table.ts';
+import type { CheckTable } from '../sql/tables/checks.ts';
 import { checkTable } from '../sql/tables/checks.ts';
 import { haltTable } from '../sql/tables/halt.ts';
 import { migrate, NewerLayoutError } from '../sql/migrations.ts';

@@ -4,7 +4,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { giveToOwner } from '../files/give-to-owner.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { syncFolder } from '../files/sync-folder.ts';
-import type { HaltTable, StoredHalt } from '../interfaces/halt-table.ts';
+import type { HaltTable, StoredHalt } from '../sql/tables/halt.ts';
 import { reasonOf } from '../store-unavailable.ts';
 
 /** The folders of the store's files and of the signing processes' files. */

@@ -34,34 +34,3 @@ export interface Dialect {
   /** Reads the database's own clock as `ms`, Unix milliseconds. Null: the database has none, because it runs in this process. */
   readonly clock: string | null;
 }
-
-/** The bytes of a BLOB column. */
-export function blob(value: unknown): Uint8Array {
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  // Copied, because a driver may return a view of a larger buffer.
-  if (value instanceof Uint8Array) return new Uint8Array(value);
-  throw new TypeError('expected a BLOB column');
-}
-
-export function text(value: unknown): string {
-  if (typeof value === 'string') return value;
-  throw new TypeError('expected a TEXT column');
-}
-
-export function textOrNull(value: unknown): string | null {
-  return value === null ? null : text(value);
-}
-
-export function integer(value: unknown): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
-  throw new TypeError('expected an INTEGER column');
-}
-
-export function integerOrNull(value: unknown): number | null {
-  return value === null ? null : integer(value);
-}
-
-/** The result of a `SELECT count(*) AS count …`. */
-export async function countOf(sql: Sql, statement: string, ...values: readonly SqlValue[]): Promise<number> {
-  return integer((await sql.get(statement, ...values))?.['count']);
-}

@@ -1,5 +1,6 @@
-import { operatorAccountId } from '../interfaces/account-table.ts';
-import { countOf, integer, type Database, type Sql } from './database.ts';
+import { operatorAccountId } from './tables/accounts.ts';
+import { countOf, insertRow, integer } from './columns.ts';
+import type { Database, Sql } from './database.ts';
 
 /**
  * The store's layout changes in two ways, in SQLite's SQL. What was released is never changed.
@@ -262,13 +263,10 @@ export async function migrate(db: Database): Promise<void> {
 }
 
 async function newest(sql: Sql, column: string, table: string): Promise<number> {
-  return integer((await sql.get(`SELECT coalesce(max(${column}), 0) AS newest FROM ${table}`))?.['newest']);
+  return integer.read((await sql.get(`SELECT coalesce(max(${column}), 0) AS newest FROM ${table}`))?.['newest']);
 }
 
 async function makeOperator(sql: Sql): Promise<void> {
-  await sql.run(
-    `INSERT INTO accounts (id, kind, plan, created_at_ms) VALUES (?, 'operator', 'enterprise', ?) ON CONFLICT DO NOTHING`,
-    operatorAccountId,
-    Date.now(),
-  );
+  const operator = { id: operatorAccountId, kind: 'operator', plan: 'enterprise', created_at_ms: Date.now() };
+  await insertRow(sql, 'accounts', operator, 'ON CONFLICT DO NOTHING');
 }

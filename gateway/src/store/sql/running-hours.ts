@@ -1,5 +1,6 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
-import { integer, integerOrNull, type Database, type Sql } from './database.ts';
+import { insertRow, integer } from './columns.ts';
+import type { Database, Sql } from './database.ts';
 
 export const hourMs = 3_600_000;
 /** Hours that are stored: more than anything is retained. */
@@ -24,21 +25,16 @@ export class RunningHours {
   async record(earliestMs: number): Promise<number | null> {
     return this.#db.transaction('time', async (sql) => {
       const newest = await sql.get('SELECT ran_ms, least_ms FROM running_hours ORDER BY hour DESC LIMIT 1');
-      const storedMs = newest === null ? 0 : integer(newest['ran_ms']);
+      const storedMs = newest === null ? 0 : integer.read(newest['ran_ms']);
       this.#baseMs ??= storedMs - this.#clock.steadyMs();
       // Several processes count at once, and the one that counted longest is right.
       const ranMs = Math.max(storedMs, Math.floor(this.#baseMs + this.#clock.steadyMs()));
       const hour = Math.floor(ranMs / hourMs);
-      await sql.run(
-        `INSERT INTO running_hours (hour, ran_ms, least_ms) VALUES (?, ?, ?)
-         ON CONFLICT (hour) DO UPDATE SET ran_ms = excluded.ran_ms,
-           least_ms = CASE WHEN excluded.least_ms < running_hours.least_ms THEN excluded.least_ms ELSE running_hours.least_ms END`,
-        hour,
-        ranMs,
-        earliestMs,
-      );
+      const earliest = `ON CONFLICT (hour) DO UPDATE SET ran_ms = excluded.ran_ms,
+        least_ms = CASE WHEN excluded.least_ms < running_hours.least_ms THEN excluded.least_ms ELSE running_hours.least_ms END`;
+      await insertRow(sql, 'running_hours', { hour, ran_ms: ranMs, least_ms: earliestMs }, earliest);
       await sql.run('DELETE FROM running_hours WHERE hour < ?', hour - storedHours);
-      return newest === null ? null : integer(newest['least_ms']);
+      return newest === null ? null : integer.read(newest['least_ms']);
     });
   }
 }
@@ -53,5 +49,5 @@ export async function storedBeforeMs(sql: Sql, retentionMs: number): Promise<num
     `SELECT min(least_ms) AS least_ms FROM running_hours
      WHERE hour >= ${first} AND (SELECT min(hour) FROM running_hours) <= ${first}`,
   );
-  return integerOrNull(row?.['least_ms']);
+  return row === null || row['least_ms'] === null ? null : integer.read(row['least_ms']);
 }

@@ -1,7 +1,8 @@
 import type { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { hearParty, watchClocks, type WatchOptions } from '@sluice/shared/runtime/clock/watch-clocks.ts';
-import { integer, type Database } from './database.ts';
+import { integer } from './columns.ts';
+import type { Database } from './database.ts';
 import { RunningHours } from './running-hours.ts';
 
 /** How often the store's hours are recorded, or as soon as an earlier time than expected is seen. */
@@ -47,7 +48,7 @@ export class StoreTime {
 }
 
 async function readClock(db: Database): Promise<number | null> {
-  return db.dialect.clock === null ? null : integer((await db.get(db.dialect.clock))?.['ms']);
+  return db.dialect.clock === null ? null : integer.read((await db.get(db.dialect.clock))?.['ms']);
 }
 
 /** With one clock only, nobody can say whether the store was not in use or the clock has jumped. */

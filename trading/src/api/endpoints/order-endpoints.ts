@@ -1,6 +1,6 @@
 import { orderEndpoint, orderPageEndpoint, orderPageLimits } from '@sluice/shared/wire/rest/trade.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer, type EndpointHandler } from '@sluice/gateway/http/endpoint.ts';
-import type { OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { isOrderId } from '../../model/order-id.ts';
 import { ownerOf } from '@sluice/gateway/store/order-model/owner.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { Advance, AdvanceOutcome, OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import type { Advance, AdvanceOutcome, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { judge } from '@sluice/gateway/store/order-model/life.ts';
 import type { Followed } from '../followed-orders.ts';
 import type { FollowerCounters } from '../follower-counters.ts';

@@ -3,7 +3,9 @@ import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { simnetGenesisPrefix } from '@sluice/shared/solana/well-known.ts';
 import type { Evidence, OrderError } from '@sluice/gateway/store/order-model/life.ts';
 import type { OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
-import { maxOrderRows, type FollowingGateway, type OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import { maxOrderRows } from '@sluice/gateway/store/sql/tables/orders/order-rows.ts';
+import type { FollowingGateway } from '@sluice/gateway/store/sql/tables/orders/order-claims.ts';
+import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import type { ChainIdentity } from '../../nodes/chain-identity.ts';
 import type { OrderFollower } from '../order-follower.ts';
 

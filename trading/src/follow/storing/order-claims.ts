@@ -1,7 +1,9 @@
 import { maxClockDifferenceMs } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import { maxOrderRows, type FollowingGateway, type OrderTable } from '@sluice/gateway/store/interfaces/order-table.ts';
+import { maxOrderRows } from '@sluice/gateway/store/sql/tables/orders/order-rows.ts';
+import type { FollowingGateway } from '@sluice/gateway/store/sql/tables/orders/order-claims.ts';
+import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { endStates, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { FollowerCounters } from '../follower-counters.ts';
 import { maxFollowed, type FollowedOrders } from '../followed-orders.ts';

@@ -7,8 +7,8 @@ import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '@sluice/g
 import { rawAmount } from '../../quote/amounts.ts';
 import { wrongFields } from '../../quote/best-quote.ts';
 import { shownStart, type PaperBalanceOf } from '@sluice/gateway/reads/wallets/paper-balance.ts';
-import type { PaperBalance } from '@sluice/gateway/store/interfaces/paper-table.ts';
-import type { StoredWallet } from '@sluice/gateway/store/interfaces/wallet-table.ts';
+import type { PaperBalance } from '@sluice/gateway/store/sql/tables/orders/paper.ts';
+import type { StoredWallet } from '@sluice/gateway/store/sql/tables/wallets.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { chainForOrder, type ChainIdentity } from '../../nodes/chain-identity.ts';

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { isOnCurve } from '@sluice/shared/solana/addresses/curve.ts';
 import { paperKeystore } from '../../signer/custody/passphrase.ts';
-import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
-import { limitsOf, type StoredWallet } from '@sluice/gateway/store/interfaces/wallet-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
+import { limitsOf, type StoredWallet } from '@sluice/gateway/store/sql/tables/wallets.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Refusal } from '../outcome.ts';
 

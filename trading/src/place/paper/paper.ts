@@ -3,7 +3,7 @@ import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts
 import { newOrderId } from '../../model/order-id.ts';
 import type { OrderFill } from '@sluice/gateway/store/order-model/order.ts';
 import { tooLittle, type QuoteRefusal } from '../../quote/best-quote.ts';
-import type { PaperAccount, PaperBalance, PaperTable } from '@sluice/gateway/store/interfaces/paper-table.ts';
+import type { PaperAccount, PaperBalance, PaperTable } from '@sluice/gateway/store/sql/tables/orders/paper.ts';
 import type { OrderLedger } from '../../model/order-ledger.ts';
 import { canPay, needOf, outlayOf, type Outlay } from '../../prepare/outlay.ts';
 import { prepareTrade, type PreparedTrade, type PrepareParts } from '../../prepare/prepare.ts';

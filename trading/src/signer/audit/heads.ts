@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import type { AuditHead } from '@sluice/gateway/store/interfaces/audit-head-table.ts';
+import type { AuditHead } from '@sluice/gateway/store/sql/tables/audit-heads.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 
 /** Names the machine and folder of a gateway's logs, because several machines can record their logs in one store. */

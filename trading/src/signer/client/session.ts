@@ -1,5 +1,5 @@
 import { TransientMap } from '@sluice/shared/runtime/collections/transient-map.ts';
-import type { StoredKeystore, StoredWallet } from '@sluice/gateway/store/interfaces/wallet-table.ts';
+import type { StoredKeystore, StoredWallet } from '@sluice/gateway/store/sql/tables/wallets.ts';
 import type { SignerLink } from './child.ts';
 import { FrameError, FrameReader, encodeFrame } from '../wire/frames.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
-import type { StoredKeystore } from '@sluice/gateway/store/interfaces/wallet-table.ts';
+import type { StoredKeystore } from '@sluice/gateway/store/sql/tables/wallets.ts';
 import type { SignerFault } from '../wire/protocol.ts';
 import { SignerSession, type SessionOptions } from './session.ts';
 

@@ -1,6 +1,6 @@
 import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { StoredKeystore, StoredWallet } from '@sluice/gateway/store/interfaces/wallet-table.ts';
+import type { StoredKeystore, StoredWallet } from '@sluice/gateway/store/sql/tables/wallets.ts';
 import { deriveKey, makeSalt, seal, unseal } from './seal.ts';
 
 /** A wallet without its secret. */

@@ -1,16 +1,30 @@
-import type { HaltTable } from '../../interfaces/halt-table.ts';
-import { integer, textOrNull, type Database } from '../database.ts';
+import { flag, integer, nullable, Table, text, type RowOf } from '../columns.ts';
+import type { Database } from '../database.ts';
 
-export function haltTable(db: Database): HaltTable {
+const halt = new Table('trading_halt', {
+  halted: flag,
+  /** The operator's reason for the last change. Null: none given. */
+  reason: nullable(text),
+  /** 0: never changed. */
+  changedAtMs: integer,
+});
+
+export type StoredHalt = RowOf<typeof halt>;
+export type HaltTable = ReturnType<typeof haltTable>;
+
+/** The halt switch: it stops all trading on this store. */
+export function haltTable(db: Database) {
   return {
-    read: async () => {
-      const row = await db.get('SELECT halted, reason, changed_at_ms FROM trading_halt WHERE id = 1');
-      if (row === null) throw new Error('the table trading_halt is empty: the store has lost the halt switch');
-      return { halted: integer(row['halted']) !== 0, reason: textOrNull(row['reason']), changedAtMs: integer(row['changed_at_ms']) };
+    /** Rejects if the switch cannot be read; the caller must then treat trading as halted. */
+    read: async (): Promise<StoredHalt> => {
+      const stored = await halt.one(db, 'WHERE id = 1');
+      if (stored === null) throw new Error('the table trading_halt is empty: the store has lost the halt switch');
+      return stored;
     },
-    set: async (halted, reason, atMs) => {
+    /** Durable when it resolves. False: the switch was in this state already, and nothing changed. */
+    set: async (halted: boolean, reason: string | null, atMs: number) => {
       const update = 'UPDATE trading_halt SET halted = ?, reason = ?, changed_at_ms = ? WHERE id = 1 AND halted <> ?';
-      return (await db.run(update, halted ? 1 : 0, reason, atMs, halted ? 1 : 0)) > 0;
+      return (await db.run(update, Number(halted), reason, atMs, Number(halted))) > 0;
     },
   };
 }

@@ -1,72 +1,159 @@
-import { planNames, scopes } from '@sluice/shared/wire/values/plans.ts';
-import {
-  removedRetentionMs,
-  keyLimitNames,
-  maxKeys,
-  maxKeysPerAccount,
-  maxSecretsPerKey,
-  type KeyInsertOutcome,
-  type KeyLimits,
-  type KeyTable,
-  type NewKey,
-  type NewSecret,
-  type StoredKey,
-  type StoredSecret,
-} from '../../interfaces/key-table.ts';
+import type { Plan } from '@sluice/shared/config/plans.ts';
+import { planNames, scopes, type Scope } from '@sluice/shared/wire/values/plans.ts';
+import { blob, countOf, insertRow, integer, list, nullable, oneOf, Table, text, type Column, type RowOf } from '../columns.ts';
+import type { Database, Sql, SqlRow, SqlValue } from '../database.ts';
 import { storedBeforeMs } from '../running-hours.ts';
-import { blob, countOf, integer, integerOrNull, text, textOrNull, type Database, type Sql, type SqlRow } from '../database.ts';
 
-/** How long a revoked key is listed. It is deleted when a key is created after that. */
-const revokedRetentionMs = 30 * 24 * 3_600_000;
+/** The limits of a plan that can be set for a single key. */
+const limitNames = ['requestsPerMinute', 'burst', 'connections', 'subscriptions', 'commandsPerSecond'] as const;
+export type KeyLimits = Partial<Pick<Plan, (typeof limitNames)[number]>>;
+
+const limitsColumn: Column<KeyLimits> = {
+  read: (stored) => {
+    const limits = JSON.parse(text.read(stored)) as Readonly<Record<string, unknown>>;
+    const isKnown = ([name, value]: readonly [string, unknown]): boolean =>
+      limitNames.some((known) => known === name) && Number.isSafeInteger(value);
+    return Object.entries(limits).every(isKnown) ? limits : undefined;
+  },
+  write: (limits) => JSON.stringify(limits),
+};
+
+const scopesColumn: Column<readonly Scope[]> = {
+  read: (stored) => scopes.filter((scope) => list.read(stored).includes(scope)),
+  write: (values) => list.write(values),
+};
+
+const keys = new Table('api_keys', {
+  id: text,
+  /** Null: a key of the operator, created on the command line. */
+  accountId: nullable(text),
+  plan: oneOf(planNames),
+  scopes: scopesColumn,
+  label: nullable(text),
+  /** CIDR ranges from which the key may be used. Empty: from anywhere. */
+  ipRanges: list,
+  /** Limits that replace the plan's. Null: the plan's apply. */
+  limits: nullable(limitsColumn),
+  createdAtMs: integer,
+  /** As last recorded by a gateway; about ten seconds late at most. */
+  lastUsedAtMs: nullable(integer),
+  revokedAtMs: nullable(integer),
+  /** The version of the table after the last change of this key. */
+  version: integer,
+});
+
+const secrets = new Table('api_key_secrets', {
+  number: integer,
+  hash: blob,
+  createdAtMs: { ...integer, name: 'secret_created_at_ms' },
+  /** Null: until revoked. */
+  endsAtMs: nullable(integer),
+});
+
+export type StoredSecret = RowOf<typeof secrets>;
+type NewSecret = Pick<StoredSecret, 'hash' | 'createdAtMs'>;
+
+export interface StoredKey extends RowOf<typeof keys> {
+  /** Oldest first; at most `maxSecretsPerKey`. */
+  readonly secrets: readonly StoredSecret[];
+}
+
+export type NewKey = Omit<RowOf<typeof keys>, 'lastUsedAtMs' | 'revokedAtMs' | 'version'> & {
+  readonly secret: Omit<StoredSecret, 'number'>;
+};
+
+/** `account-full`: the account has `maxKeysPerAccount` keys. `no-account`: no such account, or it is disabled. */
+export type KeyInsertOutcome = 'stored' | 'store-full' | 'account-full' | 'no-account';
+
+/** The place up to which a reader of `changed` has read. */
+export type KeyCursor = Pick<StoredKey, 'version' | 'id'>;
+
+/** Maximum number of keys that the store holds. A gateway has all of them in memory. Creating one more is refused. */
+export const maxKeys = 100_000;
+/** Maximum number of keys of one account, other than the operator's, that are not revoked. */
+export const maxKeysPerAccount = 20;
 /** Maximum number of rows of one account, including revoked and deleted keys, so that a user who creates and deletes keys cannot fill the store. */
 const maxStoredKeysPerAccount = 5 * maxKeysPerAccount;
+/** Maximum number of secrets of a key. A further one replaces the oldest. */
+const maxSecretsPerKey = 4;
+/** How long a revoked key is listed. It is deleted when a key is created after that. */
+const revokedRetentionMs = 30 * 24 * 3_600_000;
+/**
+ * How long a deleted key stays in the store, so that every gateway learns of the deletion. A gateway that could not read the store for
+ * half of this time reads all keys again.
+ */
+export const removedRetentionMs = 3_600_000;
 
-const select = `SELECT k.*, s.number, s.hash, s.created_at_ms AS secret_created_at_ms, s.ends_at_ms FROM`;
-const withSecrets = 'LEFT JOIN api_key_secrets s ON s.key_id = k.id';
+/** Reads keys with their secrets. `from`: the keys `k`; `rest`: further conditions and the order. */
+async function read(sql: Sql, from: string, rest: string, ...values: readonly SqlValue[]): Promise<readonly StoredKey[]> {
+  const columns = 'k.*, s.number, s.hash, s.created_at_ms AS secret_created_at_ms, s.ends_at_ms';
+  return keysIn(
+    await sql.all(`SELECT ${columns} FROM ${from} k LEFT JOIN api_key_secrets s ON s.key_id = k.id ${rest}, s.number`, ...values),
+  );
+}
 
-export function keyTable(db: Database): KeyTable {
+/** Builds one key from each run of rows with the same id. Each row holds one of its secrets. */
+function keysIn(rows: readonly SqlRow[]): readonly StoredKey[] {
+  const found: (StoredKey & { readonly secrets: StoredSecret[] })[] = [];
+  for (const row of rows) {
+    if (found.at(-1)?.id !== row['id']) found.push({ ...keys.read(row), secrets: [] });
+    if (row['number'] !== null) found.at(-1)!.secrets.push(secrets.read(row));
+  }
+  return found;
+}
+
+const oldestFirst = 'AND k.removed_at_ms IS NULL ORDER BY k.created_at_ms, k.id';
+
+export type KeyTable = ReturnType<typeof keyTable>;
+
+/** The stored API keys. Only hashes of their secrets are stored. */
+export function keyTable(db: Database) {
   const change = <T>(work: (sql: Sql, version: number) => Promise<T>): Promise<T> =>
     db.transaction('accounts', async (sql) => work(sql, await nextKeyVersion(sql)));
   return {
-    version: async () => integer((await db.get("SELECT value FROM versions WHERE name = 'api_keys'"))?.['value']),
-    changed: async (after, limit) =>
-      readKeys(
-        await db.all(
-          `${select} (SELECT * FROM api_keys WHERE (version, id) > (?, ?) ORDER BY version, id LIMIT ?) k ${withSecrets}
-           ORDER BY k.version, k.id, s.number`,
-          after.version,
-          after.id,
-          limit,
-        ),
-      ),
-    all: async () =>
-      readKeys(await db.all(`${select} api_keys k ${withSecrets} WHERE k.removed_at_ms IS NULL ORDER BY k.created_at_ms, k.id, s.number`)),
-    byId: (id) => keyById(db, id),
-    ofAccount: async (accountId) =>
-      readKeys(
-        await db.all(
-          `${select} api_keys k ${withSecrets} WHERE k.account_id = ? AND k.removed_at_ms IS NULL
-           ORDER BY k.created_at_ms, k.id, s.number`,
-          accountId,
-        ),
-      ),
+    /** Grows with every change of the table by any process, except `noteUses`. Reads one row. */
+    version: () => keyVersion(db),
+    /**
+     * Up to `limit` keys that changed after the position `after`, also deleted ones, the earliest change first. A reader that calls
+     * `version()` and then reads to the end has seen every change up to that version.
+     */
+    changed: (after: KeyCursor, limit: number) => {
+      const changed = '(SELECT * FROM api_keys WHERE (version, id) > (?, ?) ORDER BY version, id LIMIT ?)';
+      return read(db, changed, 'ORDER BY k.version, k.id', after.version, after.id, limit);
+    },
+    /** All keys that are not deleted, oldest first. */
+    all: () => read(db, 'api_keys', `WHERE true ${oldestFirst}`),
+    /** Null: no such key, or deleted. */
+    byId: (id: string) => keyById(db, id),
+    /** An account's keys that are not deleted, oldest first. */
+    ofAccount: (accountId: string) => read(db, 'api_keys', `WHERE k.account_id = ? ${oldestFirst}`, accountId),
+    /** The number of keys that are neither revoked nor deleted. */
     countLive: () => countOf(db, 'SELECT count(*) AS count FROM api_keys WHERE revoked_at_ms IS NULL'),
-    insert: (key) => change((sql, version) => insertKey(sql, version, key)),
-    addSecret: (id, secret, othersEndAtMs) => change((sql, version) => addSecret(sql, version, id, secret, othersEndAtMs)),
-    revoke: (id, atMs) =>
+    insert: (key: NewKey) => change((sql, version) => insertKey(sql, version, key)),
+    /**
+     * Adds a secret with the same expiry as the key, and makes the older secrets end at `othersEndAtMs` at the latest. Returns the
+     * changed key. Null: no such key, or it is revoked or expired.
+     */
+    addSecret: (id: string, secret: NewSecret, othersEndAtMs: number) =>
+      change((sql, version) => addSecret(sql, version, id, secret, othersEndAtMs)),
+    /** False: no such key, or it is revoked already. */
+    revoke: (id: string, atMs: number) =>
       change(async (sql, version) => {
         const revoke = 'UPDATE api_keys SET revoked_at_ms = ?, version = ? WHERE id = ? AND revoked_at_ms IS NULL';
         return (await sql.run(revoke, atMs, version, id)) > 0;
       }),
-    revokeAll: (atMs) =>
+    /** Revokes all keys. Returns how many were not revoked before. */
+    revokeAll: (atMs: number) =>
       change((sql, version) => sql.run('UPDATE api_keys SET revoked_at_ms = ?, version = ? WHERE revoked_at_ms IS NULL', atMs, version)),
-    remove: (id, atMs) =>
+    /** Deletes the key: revokes it, and no longer lists it. False: no such key, or it is deleted already. */
+    remove: (id: string, atMs: number) =>
       change(async (sql, version) => {
         const remove = `UPDATE api_keys SET revoked_at_ms = coalesce(revoked_at_ms, ?), removed_at_ms = ?, version = ?
                         WHERE id = ? AND removed_at_ms IS NULL`;
         return (await sql.run(remove, atMs, atMs, version, id)) > 0;
       }),
-    noteUses: async (usedAtMs) => {
+    /** Records when keys were last used, by id, in one statement. An earlier time never replaces a later one. */
+    noteUses: async (usedAtMs: ReadonlyMap<string, number>) => {
       if (usedAtMs.size === 0) return;
       const note = `UPDATE api_keys SET last_used_at_ms = CAST(used.value AS BIGINT) FROM ${db.dialect.jsonPairs} AS used
                     WHERE api_keys.id = used.key AND coalesce(last_used_at_ms, 0) < CAST(used.value AS BIGINT)`;
@@ -79,15 +166,18 @@ export function keyTable(db: Database): KeyTable {
 /** The version for the changes of one transaction. Call it within a transaction of the area `accounts`. */
 export async function nextKeyVersion(sql: Sql): Promise<number> {
   await sql.run("UPDATE versions SET value = value + 1 WHERE name = 'api_keys'");
-  return integer((await sql.get("SELECT value FROM versions WHERE name = 'api_keys'"))?.['value']);
+  return keyVersion(sql);
+}
+
+async function keyVersion(sql: Sql): Promise<number> {
+  return integer.read((await sql.get("SELECT value FROM versions WHERE name = 'api_keys'"))?.['value']);
 }
 
 async function keyById(sql: Sql, id: string): Promise<StoredKey | null> {
-  const rows = await sql.all(`${select} api_keys k ${withSecrets} WHERE k.id = ? AND k.removed_at_ms IS NULL ORDER BY s.number`, id);
-  return readKeys(rows)[0] ?? null;
+  return (await read(sql, 'api_keys', `WHERE k.id = ? ${oldestFirst}`, id))[0] ?? null;
 }
 
-async function insertKey(sql: Sql, version: number, key: NewKey): Promise<KeyInsertOutcome> {
+async function insertKey(sql: Sql, version: number, { secret, ...key }: NewKey): Promise<KeyInsertOutcome> {
   await deleteEnded(sql, 'revoked_at_ms', revokedRetentionMs);
   await deleteEnded(sql, 'removed_at_ms', removedRetentionMs);
   if ((await countOf(sql, 'SELECT count(*) AS count FROM api_keys')) >= maxKeys) return 'store-full';
@@ -96,20 +186,8 @@ async function insertKey(sql: Sql, version: number, key: NewKey): Promise<KeyIns
     if (account === null) return 'no-account';
     if (account['kind'] === 'holder' && (await isFull(sql, key.accountId))) return 'account-full';
   }
-  await sql.run(
-    `INSERT INTO api_keys (id, account_id, plan, scopes, label, ip_ranges, limits, created_at_ms, version)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    key.id,
-    key.accountId,
-    key.plan,
-    key.scopes.join(','),
-    key.label,
-    key.ipRanges.join(','),
-    key.limits === null ? null : JSON.stringify(key.limits),
-    key.createdAtMs,
-    version,
-  );
-  await insertSecret(sql, key.id, { ...key.secret, number: 1 });
+  await insertRow(sql, 'api_keys', keys.write({ ...key, version }));
+  await insertSecret(sql, key.id, { ...secret, number: 1 });
   return 'stored';
 }
 
@@ -131,12 +209,8 @@ async function addSecret(sql: Sql, version: number, id: string, secret: NewSecre
   const endsAtMs = endOfSecretsMs(key.secrets);
   if (endsAtMs !== null && endsAtMs <= secret.createdAtMs) return null;
   const number = Math.max(0, ...key.secrets.map((one) => one.number)) + 1;
-  await sql.run(
-    'UPDATE api_key_secrets SET ends_at_ms = ? WHERE key_id = ? AND (ends_at_ms IS NULL OR ends_at_ms > ?)',
-    othersEndAtMs,
-    id,
-    othersEndAtMs,
-  );
+  const end = 'UPDATE api_key_secrets SET ends_at_ms = ? WHERE key_id = ? AND (ends_at_ms IS NULL OR ends_at_ms > ?)';
+  await sql.run(end, othersEndAtMs, id, othersEndAtMs);
   await sql.run('DELETE FROM api_key_secrets WHERE key_id = ? AND number <= ?', id, number - maxSecretsPerKey);
   await insertSecret(sql, id, { ...secret, number, endsAtMs });
   await sql.run('UPDATE api_keys SET version = ? WHERE id = ?', version, id);
@@ -144,75 +218,11 @@ async function addSecret(sql: Sql, version: number, id: string, secret: NewSecre
 }
 
 /** When the last secret expires. Null: one of them does not expire. */
-function endOfSecretsMs(secrets: readonly StoredSecret[]): number | null {
-  const ends = secrets.map((secret) => secret.endsAtMs);
+export function endOfSecretsMs(all: readonly StoredSecret[]): number | null {
+  const ends = all.map((secret) => secret.endsAtMs);
   return ends.includes(null) ? null : Math.max(0, ...ends.filter((end) => end !== null));
 }
 
-async function insertSecret(sql: Sql, keyId: string, secret: StoredSecret): Promise<void> {
-  await sql.run(
-    'INSERT INTO api_key_secrets (key_id, number, hash, created_at_ms, ends_at_ms) VALUES (?, ?, ?, ?, ?)',
-    keyId,
-    secret.number,
-    secret.hash,
-    secret.createdAtMs,
-    secret.endsAtMs,
-  );
-}
-
-/** Builds one key from each run of rows with the same id. Each row holds one of its secrets. */
-function readKeys(rows: readonly SqlRow[]): readonly StoredKey[] {
-  const keys: StoredKey[] = [];
-  let secrets: StoredSecret[] = [];
-  for (const row of rows) {
-    if (keys.at(-1)?.id !== row['id']) {
-      secrets = [];
-      keys.push(readKey(row, secrets));
-    }
-    if (row['number'] !== null) secrets.push(readSecret(row));
-  }
-  return keys;
-}
-
-function readSecret(row: SqlRow): StoredSecret {
-  return {
-    number: integer(row['number']),
-    hash: blob(row['hash']),
-    createdAtMs: integer(row['secret_created_at_ms']),
-    endsAtMs: integerOrNull(row['ends_at_ms']),
-  };
-}
-
-function readKey(row: SqlRow, secrets: readonly StoredSecret[]): StoredKey {
-  const id = text(row['id']);
-  const plan = planNames.find((name) => name === row['plan']);
-  if (plan === undefined) throw new Error(`key ${id} is stored with a plan that this version does not know`);
-  const stored = text(row['scopes']).split(',');
-  return {
-    id,
-    accountId: textOrNull(row['account_id']),
-    plan,
-    scopes: scopes.filter((scope) => stored.includes(scope)),
-    label: textOrNull(row['label']),
-    ipRanges: text(row['ip_ranges'])
-      .split(',')
-      .filter((range) => range !== ''),
-    limits: readLimits(id, textOrNull(row['limits'])),
-    createdAtMs: integer(row['created_at_ms']),
-    lastUsedAtMs: integerOrNull(row['last_used_at_ms']),
-    revokedAtMs: integerOrNull(row['revoked_at_ms']),
-    removed: row['removed_at_ms'] !== null,
-    version: integer(row['version']),
-    secrets,
-  };
-}
-
-function readLimits(id: string, stored: string | null): KeyLimits | null {
-  if (stored === null) return null;
-  const limits = JSON.parse(stored) as Readonly<Record<string, unknown>>;
-  for (const [name, value] of Object.entries(limits)) {
-    const isKnown = keyLimitNames.some((known) => known === name);
-    if (!isKnown || !Number.isSafeInteger(value)) throw new Error(`key ${id} is stored with limits that this version does not know`);
-  }
-  return limits;
+async function insertSecret(sql: Sql, keyId: string, { number, hash, createdAtMs, endsAtMs }: StoredSecret): Promise<void> {
+  await insertRow(sql, 'api_key_secrets', { key_id: keyId, number, hash, created_at_ms: createdAtMs, ends_at_ms: endsAtMs });
 }

@@ -1,26 +1,30 @@
-import { maxOperatorLines, type OperatorLine, type OperatorLogTable } from '../../interfaces/operator-log-table.ts';
-import { integer, text, type Database, type SqlRow } from '../database.ts';
+import { insertRow, integer, Table, text, type RowOf } from '../columns.ts';
+import type { Database } from '../database.ts';
 
-export function operatorLogTable(db: Database): OperatorLogTable {
+const lines = new Table('operator_log', {
+  atMs: integer,
+  /** The operating system's user. */
+  user: { ...text, name: 'os_user' },
+  command: text,
+  /** The account whose wallets or orders were read. */
+  subject: text,
+});
+
+/** Maximum number of lines stored. The oldest are deleted first. */
+const maxLines = 100_000;
+
+/** The commands by which the operator read or opened the wallets or orders of an account. */
+export function operatorLogTable(db: Database) {
   return {
-    add: ({ atMs, user, command, subject }) =>
+    /** Durable when it resolves. */
+    add: (line: RowOf<typeof lines>) =>
       db.transaction('operator log', async (sql) => {
         const last = await sql.get('SELECT coalesce(max(n), 0) AS n FROM operator_log');
-        const n = integer(last?.['n']) + 1;
-        await sql.run(
-          'INSERT INTO operator_log (n, at_ms, os_user, command, subject) VALUES (?, ?, ?, ?, ?)',
-          n,
-          atMs,
-          user,
-          command,
-          subject,
-        );
-        await sql.run('DELETE FROM operator_log WHERE n <= ?', n - maxOperatorLines);
+        const n = integer.read(last?.['n']) + 1;
+        await insertRow(sql, 'operator_log', { n, ...lines.write(line) });
+        await sql.run('DELETE FROM operator_log WHERE n <= ?', n - maxLines);
       }),
-    newest: async (count) => (await db.all('SELECT * FROM operator_log ORDER BY n DESC LIMIT ?', count)).map(readLine),
+    /** Newest first. */
+    newest: (count: number) => lines.all(db, 'ORDER BY n DESC LIMIT ?', count),
   };
-}
-
-function readLine(row: SqlRow): OperatorLine {
-  return { atMs: integer(row['at_ms']), user: text(row['os_user']), command: text(row['command']), subject: text(row['subject']) };
 }

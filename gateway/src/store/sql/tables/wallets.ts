@@ -1,66 +1,91 @@
-import { operatorAccountId } from '../../interfaces/account-table.ts';
-import { maxWallets, type StoredWallet, type WalletTable } from '../../interfaces/wallet-table.ts';
-import { blob, countOf, integer, text, textOrNull, type Database, type SqlRow } from '../database.ts';
+import { blob, countOf, flag, insertRow, integer, nullable, Table, text, type RowOf } from '../columns.ts';
+import type { Database } from '../database.ts';
+import { operatorAccountId } from './accounts.ts';
 
-export function walletTable(db: Database): WalletTable {
+const keystores = new Table('keystores', {
+  salt: blob,
+  /** A known text encrypted under the passphrase's key. It shows whether a passphrase is right. */
+  proof: blob,
+});
+
+export type StoredKeystore = RowOf<typeof keystores>;
+
+const wallets = new Table('wallets', {
+  publicKey: text,
+  /** The account whose keys may trade with the wallet. Null: the operator's. */
+  accountId: nullable(text),
+  label: nullable(text),
+  imported: flag,
+  sealedSeed: blob,
+  createdAtMs: integer,
+});
+
+export type StoredWallet = RowOf<typeof wallets>;
+
+/** How many wallets there may be after an insertion. */
+interface WalletLimits {
+  /** Of the wallet's account. Default: any number. */
+  readonly ofAccount?: number;
+  /** In the keystore. Default, and the most: `maxWallets`. */
+  readonly inKeystore?: number;
+}
+
+/** `exists`: the keystore has this wallet. `account_full`, `full`: a limit of the account, of the keystore. */
+export type WalletInsertion = 'stored' | 'exists' | 'account_full' | 'full';
+
+/** Maximum number of wallets of one keystore. A further one is refused. */
+export const maxWallets = 10_000;
+/** Anybody may get an account where sign-up is open. So what accounts add, without the operator's, fills at most half of a keystore. */
+const maxOfHolders = maxWallets / 2;
+
+/** The limits of wallets that an account makes for itself. */
+export function limitsOf(accountId: string | null, ofAccount: number): WalletLimits {
+  return { ofAccount, inKeystore: accountId === null || accountId === operatorAccountId ? maxWallets : maxOfHolders };
+}
+
+export type WalletTable = ReturnType<typeof walletTable>;
+
+/** The stored custodial wallets. Their seeds are always sealed. */
+export function walletTable(db: Database) {
   return {
-    keystore: async (name) => {
-      const row = await db.get('SELECT salt, proof FROM keystores WHERE name = ?', name);
-      return row === null ? null : { salt: blob(row['salt']), proof: blob(row['proof']) };
+    keystore: (name: string) => keystores.one(db, 'WHERE name = ?', name),
+    /** False: another process created it first. */
+    insertKeystore: async (name: string, keystore: StoredKeystore, atMs: number) => {
+      const values = { name, ...keystores.write(keystore), created_at_ms: atMs };
+      return (await insertRow(db, 'keystores', values, 'ON CONFLICT DO NOTHING')) > 0;
     },
-    insertKeystore: async (name, keystore, atMs) => {
-      const insert = 'INSERT INTO keystores (name, salt, proof, created_at_ms) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING';
-      return (await db.run(insert, name, keystore.salt, keystore.proof, atMs)) > 0;
-    },
-    list: async (keystore) =>
-      (await db.all('SELECT * FROM wallets WHERE keystore = ? ORDER BY created_at_ms, public_key', keystore)).map(readWallet),
-    defaultOf: async (keystore, { keyId, accountId }) => {
+    /** Oldest first. */
+    list: (keystore: string) => wallets.all(db, 'WHERE keystore = ? ORDER BY created_at_ms, public_key', keystore),
+    /**
+     * The wallet with which a key of an account trades if a request names none: the one that `setDefault` set, otherwise the oldest of the
+     * account. Wallets without an account belong to the operator. Null: the account has no wallet.
+     */
+    defaultOf: async (keystore: string, { keyId, accountId }: { readonly keyId: string; readonly accountId: string }) => {
       const chosen = await db.get('SELECT public_key FROM default_wallets WHERE key_id = ? AND keystore = ?', keyId, keystore);
       const oldest = `SELECT public_key FROM wallets WHERE keystore = ? AND coalesce(account_id, ?) = ?
                       ORDER BY created_at_ms, public_key LIMIT 1`;
       const row = chosen ?? (await db.get(oldest, keystore, operatorAccountId, accountId));
-      return row === null ? null : text(row['public_key']);
+      return row === null ? null : text.read(row['public_key']);
     },
-    setDefault: async (keystore, keyId, publicKey) => {
-      const upsert = `INSERT INTO default_wallets (key_id, keystore, public_key) VALUES (?, ?, ?)
-                      ON CONFLICT (key_id, keystore) DO UPDATE SET public_key = excluded.public_key`;
-      await db.run(upsert, keyId, keystore, publicKey);
+    /** Sets the default wallet of a key. Rejects if there is no such key or wallet. */
+    setDefault: async (keystore: string, keyId: string, publicKey: string) => {
+      const replace = 'ON CONFLICT (key_id, keystore) DO UPDATE SET public_key = excluded.public_key';
+      await insertRow(db, 'default_wallets', { key_id: keyId, keystore, public_key: publicKey }, replace);
     },
-    setLabel: async (keystore, publicKey, label) =>
+    /** False: the keystore has no such wallet. */
+    setLabel: async (keystore: string, publicKey: string, label: string | null) =>
       (await db.run('UPDATE wallets SET label = ? WHERE keystore = ? AND public_key = ?', label, keystore, publicKey)) > 0,
-    byPublicKey: async (keystore, publicKey) => {
-      const row = await db.get('SELECT * FROM wallets WHERE keystore = ? AND public_key = ?', keystore, publicKey);
-      return row === null ? null : readWallet(row);
-    },
-    insert: (keystore, wallet, { ofAccount = Infinity, inKeystore = maxWallets } = {}) =>
-      db.transaction('wallets', async (sql) => {
+    /** Null: the keystore has no such wallet. */
+    byPublicKey: (keystore: string, publicKey: string) => wallets.one(db, 'WHERE keystore = ? AND public_key = ?', keystore, publicKey),
+    /** Counts and inserts at once, so that concurrent insertions keep to the limits. Rejects if there is no such account or keystore. */
+    insert: (keystore: string, wallet: StoredWallet, { ofAccount = Infinity, inKeystore = maxWallets }: WalletLimits = {}) =>
+      db.transaction('wallets', async (sql): Promise<WalletInsertion> => {
         const count = 'SELECT count(*) AS count FROM wallets WHERE keystore = ?';
         if ((await countOf(sql, count, keystore)) >= Math.min(inKeystore, maxWallets)) return 'full';
         const own = [keystore, operatorAccountId, wallet.accountId ?? operatorAccountId];
         if ((await countOf(sql, `${count} AND coalesce(account_id, ?) = ?`, ...own)) >= ofAccount) return 'account_full';
-        const inserted = await sql.run(
-          `INSERT INTO wallets (keystore, public_key, account_id, label, imported, sealed_seed, created_at_ms)
-           VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-          keystore,
-          wallet.publicKey,
-          wallet.accountId,
-          wallet.label,
-          wallet.imported ? 1 : 0,
-          wallet.sealedSeed,
-          wallet.createdAtMs,
-        );
+        const inserted = await insertRow(sql, 'wallets', { keystore, ...wallets.write(wallet) }, 'ON CONFLICT DO NOTHING');
         return inserted > 0 ? 'stored' : 'exists';
       }),
-  };
-}
-
-function readWallet(row: SqlRow): StoredWallet {
-  return {
-    publicKey: text(row['public_key']),
-    accountId: textOrNull(row['account_id']),
-    label: textOrNull(row['label']),
-    imported: row['imported'] === 1,
-    sealedSeed: blob(row['sealed_seed']),
-    createdAtMs: integer(row['created_at_ms']),
   };
 }

@@ -1,22 +1,46 @@
 import type { StoredOrder } from '../../../order-model/order.ts';
-import { idempotencyRetentionMs, orderRetentionMs, maxForgotten, maxOrderRows, type FollowClaim } from '../../../interfaces/order-table.ts';
-import { text, type Database, type Sql } from '../../database.ts';
+import { insertRow, text } from '../../columns.ts';
+import type { Database, Sql } from '../../database.ts';
 import { storedBeforeMs } from '../../running-hours.ts';
-import { readOrder } from './order-rows.ts';
+import { maxOrderRows, readOrder } from './order-rows.ts';
 import { forgetSpend } from './order-spend.ts';
 
-/** Implements `OrderTable.claim`. */
+/** How long an `Idempotency-Key` is stored, in hours in which the store is in use; longer if its order is still open. */
+export const idempotencyRetentionMs = 24 * 3_600_000;
+/** How long an order is stored after it ended, in hours in which the store is in use. */
+export const orderRetentionMs = 400 * 24 * 3_600_000;
+/** Maximum number of orders, and of keys, that one `claim` deletes. */
+const maxForgotten = 1_000;
+
+/** A gateway and the chain of its nodes. It follows orders of that chain only. */
+export interface FollowingGateway {
+  readonly gatewayId: string;
+  readonly genesisHash: string;
+}
+
+export interface FollowClaim extends FollowingGateway {
+  readonly nowMs: number;
+  /** Until this time no other gateway takes over its orders. */
+  readonly untilMs: number;
+  /** Maximum number of orders to claim. */
+  readonly limit: number;
+  /** The claims of all other gateways are treated as expired. */
+  readonly fromAll?: boolean;
+}
+
+/**
+ * Extends the claim of a gateway on its orders, and takes over open orders of its chain from gateways whose claims have expired,
+ * oldest first; returns those. It compares times of several machines: if a clock is wrong by more than the length of a claim, two
+ * gateways follow one order. That is wasted work but no harm, because both send the same message. Deletes what is past its
+ * retention time, by the hours in which the store was in use.
+ */
 export function claimOrders(
   db: Database,
   { gatewayId, genesisHash, nowMs, untilMs, limit, fromAll = false }: FollowClaim,
 ): Promise<readonly StoredOrder[]> {
   return db.transaction('orders', async (sql) => {
-    await sql.run(
-      `INSERT INTO order_followers (gateway_id, until_ms) VALUES (?, ?)
-       ON CONFLICT (gateway_id) DO UPDATE SET until_ms = excluded.until_ms`,
-      gatewayId,
-      untilMs,
-    );
+    const extend = 'ON CONFLICT (gateway_id) DO UPDATE SET until_ms = excluded.until_ms';
+    await insertRow(sql, 'order_followers', { gateway_id: gatewayId, until_ms: untilMs }, extend);
     // A claim that ends later than any new one came from a clock that ran ahead, and its gateway may have ended. It is treated as expired.
     const latestMs = untilMs + (untilMs - nowMs);
     if (fromAll) await sql.run('DELETE FROM order_followers WHERE gateway_id <> ?', gatewayId);
@@ -39,7 +63,7 @@ async function unclaimedIds(sql: Sql, genesisHash: string, limit: number): Promi
   const ids: string[] = [];
   for (const row of gone) {
     const open = 'SELECT id FROM orders WHERE ended = 0 AND followed_by = ? AND genesis_hash = ? ORDER BY id LIMIT ?';
-    for (const { id } of await sql.all(open, text(row['followed_by']), genesisHash, limit)) ids.push(text(id));
+    for (const { id } of await sql.all(open, text.read(row['followed_by']), genesisHash, limit)) ids.push(text.read(id));
   }
   return ids.toSorted().slice(0, limit);
 }

@@ -1,52 +1,116 @@
 import { randomBytes } from 'node:crypto';
-import { mayInsert, mayBecome } from '../../../order-model/life.ts';
-import { endStates, type OpenOrder, type StoredOrder } from '../../../order-model/order.ts';
-import {
-  maxAdvances,
-  maxOrderRows,
-  type Advance,
-  type AdvanceOutcome,
-  type FollowingGateway,
-  type IdempotencyOutcome,
-  type InsertOutcome,
-  type OrderInsert,
-  type OrderTable,
-} from '../../../interfaces/order-table.ts';
-import { ownerOf } from '../../../order-model/owner.ts';
+import type { OrderState as PublicOrderState } from '@sluice/shared/wire/orders/orders.ts';
 import { isSameRequest, type IdempotencyUse } from '../../../order-model/idempotency.ts';
-import type { NewOrder, OrderChange } from '../../../order-model/order.ts';
-import { blob, integer, text, type Database, type Sql, type SqlRow } from '../../database.ts';
-import { movePaper, paperLock } from './paper.ts';
-import { claimOrders } from './order-claims.ts';
-import { orderValues, readOrder, readOrderEvent, fillText, termsText } from './order-rows.ts';
-import { releaseSpend, reserveSpend, reservedOf, spentLamports } from './order-spend.ts';
+import { mayInsert, mayBecome } from '../../../order-model/life.ts';
+import type { NewOrder, OpenOrder, OrderChange, StoredOrder } from '../../../order-model/order.ts';
+import { ownerOf } from '../../../order-model/owner.ts';
+import { blob, insertRow, integer, text } from '../../columns.ts';
+import type { Database, Sql, SqlRow, SqlValue } from '../../database.ts';
+import { claimOrders, type FollowClaim, type FollowingGateway } from './order-claims.ts';
+import { maxOrderRows, orderEvents, orderValues, readOrder } from './order-rows.ts';
+import {
+  releaseSpend,
+  reservations,
+  reservedValues,
+  reserveSpend,
+  spentLamports,
+  type OverDayLimit,
+  type SpendReservation,
+} from './order-spend.ts';
+import { movePaper, paperLock, type PaperMovement, type PaperRefusal } from './paper.ts';
 
-export function orderTable(db: Database): OrderTable {
-  const list = async (statement: string, ...values: readonly (string | number)[]): Promise<readonly StoredOrder[]> =>
+export interface OrderInsert {
+  readonly idempotency: IdempotencyUse | null;
+  readonly spend: SpendReservation | null;
+  /** For an order on paper: how it changes the balance of its wallet. */
+  readonly paper?: PaperMovement;
+  /** The gateway that follows the order to its end. */
+  readonly followedBy: string;
+}
+
+/**
+ * What is known about an `Idempotency-Key`. `fresh`: unused. `replay`: it has an order. `mismatch`: it was used with a different request.
+ */
+export type IdempotencyOutcome =
+  | { readonly kind: 'fresh' }
+  | { readonly kind: 'replay'; readonly order: StoredOrder }
+  | { readonly kind: 'mismatch' };
+
+/**
+ * All outcomes but `stored` stored nothing. `known`: the owner already has an order with this signature; for an order of kind
+ * `lightning`, any owner's order of that kind counts.
+ */
+export type InsertOutcome =
+  | { readonly kind: 'stored'; readonly order: StoredOrder }
+  | { readonly kind: 'known'; readonly order: StoredOrder }
+  | Exclude<IdempotencyOutcome, { kind: 'fresh' }>
+  | PaperRefusal
+  | OverDayLimit;
+
+export interface Advance {
+  /** The stored order that the change was computed from. Values that do not change are taken from it without reading them again. */
+  readonly order: OpenOrder;
+  readonly change: OrderChange;
+  readonly atMs: number;
+}
+
+/** `stale`: the stored order was changed meanwhile; `order` is the current one. */
+export type AdvanceOutcome = { readonly kind: 'advanced' | 'stale'; readonly order: OpenOrder } | { readonly kind: 'no_such_order' };
+
+interface OrderPage {
+  readonly owner: string;
+  /** Id of an order: the page holds only older ones. Null: from the newest. */
+  readonly before: string | null;
+  readonly state: PublicOrderState | null;
+  readonly limit: number;
+}
+
+/** Maximum number of changes of one `advanceAll`. */
+export const maxAdvances = 1_000;
+
+export type OrderTable = ReturnType<typeof orderTable>;
+
+/** The stored orders. Each change is atomic, and durable (even after a power failure) once its call has resolved. */
+export function orderTable(db: Database) {
+  const list = async (statement: string, ...values: readonly SqlValue[]): Promise<readonly StoredOrder[]> =>
     (await db.all(statement, ...values)).map(readOrder);
   return {
-    lookUp: (owner, use) => lookUp(db, owner, use),
-    insert: (order, with_) => insert(db, order, with_),
-    advanceAll: (advances) => advanceAll(db, advances),
-    byId: (id) => orderById(db, id),
-    bySignature: (signature) => list(`SELECT * FROM orders WHERE signature = ? ORDER BY id LIMIT ${maxOrderRows}`, signature),
-    page: ({ owner, before, state, limit }) =>
+    /** Reads what is known about an `Idempotency-Key`. Stores nothing. A key is used until it is deleted. No clock decides. */
+    lookUp: (owner: string, use: IdempotencyUse) => lookUp(db, owner, use),
+    /**
+     * Stores an order, its `Idempotency-Key`, its reservation and its change of a paper balance in one transaction. Of several inserts with the same key, by all
+     * gateways together, one succeeds. Throws RangeError if no order of this kind may begin in this state.
+     */
+    insert: (order: NewOrder, with_: OrderInsert) => insert(db, order, with_),
+    /**
+     * Changes each of these orders that still has the given version, in one transaction; if it throws, none is changed. If an order ends
+     * without a trade (`expired` or `failed`), its reservation is released; the fee of a failed one is still counted by the signing
+     * process. At most `maxAdvances`. Throws RangeError for a change of state that `mayBecome` does not allow.
+     */
+    advanceAll: (advances: readonly Advance[]) => advanceAll(db, advances),
+    byId: (id: string) => orderById(db, id),
+    /** Oldest first; at most one per owner. */
+    bySignature: (signature: string) => list(`SELECT * FROM orders WHERE signature = ? ORDER BY id LIMIT ${maxOrderRows}`, signature),
+    /** Newest first. */
+    page: ({ owner, before, state, limit }: OrderPage) =>
       list(
         `SELECT * FROM orders WHERE owner = ? ${before === null ? '' : 'AND id < ?'} ${state === null ? '' : 'AND state = ?'}
          ORDER BY id DESC LIMIT ?`,
-        owner,
-        ...(before === null ? [] : [before]),
-        ...(state === null ? [] : [state]),
+        ...[owner, before, state].filter((value) => value !== null),
         Math.min(limit, maxOrderRows),
       ),
-    events: async (id) => (await db.all('SELECT * FROM order_events WHERE order_id = ? ORDER BY version', id)).map(readOrderEvent),
-    openOf: async (...where) => (await openRows(db, '*', ...where)).map(readOrder),
-    openIdsOf: async (...where) =>
+    /** Every change of an order, oldest first. */
+    events: (id: string) => orderEvents.all(db, 'WHERE order_id = ? ORDER BY version', id),
+    /** Open orders that the gateway follows, in order of id, after the id `after` (null: from the first). */
+    openOf: async (...where: OpenOrders) => (await openRows(db, '*', ...where)).map(readOrder),
+    /** As `openOf`, without reading whole orders. */
+    openIdsOf: async (...where: OpenOrders) =>
       (await openRows(db, 'id, created_at_ms', ...where)).map((row) => ({
-        id: text(row['id']),
-        createdAtMs: integer(row['created_at_ms']),
+        id: text.read(row['id']),
+        createdAtMs: integer.read(row['created_at_ms']),
       })),
-    openElsewhere: ({ gatewayId, genesisHash }, after, limit) =>
+    /** Open orders whose chain is another one or unknown, and that no other gateway follows, in order of id, after the id `after`. */
+    openElsewhere: (...[{ gatewayId, genesisHash }, after, limit]: OpenOrders) =>
       list(
         `SELECT * FROM orders WHERE ended = 0 AND (genesis_hash IS NULL OR genesis_hash <> ?) AND id > ?
            AND (followed_by = ? OR followed_by NOT IN (SELECT gateway_id FROM order_followers)) ORDER BY id LIMIT ?`,
@@ -55,36 +119,30 @@ export function orderTable(db: Database): OrderTable {
         gatewayId,
         Math.min(limit, maxOrderRows),
       ),
-    claim: (claim) => claimOrders(db, claim),
-    release: async (gatewayId) => void (await db.run('DELETE FROM order_followers WHERE gateway_id = ?', gatewayId)),
-    spentLamports: (wallet, atMs) => spentLamports(db, wallet, atMs),
+    claim: (claim: FollowClaim) => claimOrders(db, claim),
+    /** Ends the gateway's claim, so that others can take over its orders at once. */
+    release: async (gatewayId: string): Promise<void> => void (await db.run('DELETE FROM order_followers WHERE gateway_id = ?', gatewayId)),
+    /** Writes and replaces a value that nobody reads and that is larger than an order. If it resolves, the store has space for an order. */
     probe: () => probe(db),
+    /** The sum of a wallet's reservations on the day (UTC) that contains `atMs`, and on later days: those came from a wrong clock. */
+    spentLamports: (wallet: string, atMs: number) => spentLamports(db, wallet, atMs),
   };
 }
+
+type OpenOrders = [gateway: FollowingGateway, after: string | null, limit: number];
 
 /** An order changes about ten pages of 4 KiB. */
 const probeBytes = 64 * 1024;
 
 /** The bytes are random, because SQLite does not write a page that does not change, and PostgreSQL compresses. */
 async function probe(db: Database): Promise<void> {
-  const write = 'INSERT INTO checks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value';
-  await db.run(write, 'space for an order', randomBytes(probeBytes));
+  const values = { name: 'space for an order', value: randomBytes(probeBytes) };
+  await insertRow(db, 'checks', values, 'ON CONFLICT (name) DO UPDATE SET value = excluded.value');
 }
 
-async function openRows(
-  sql: Sql,
-  columns: string,
-  { gatewayId, genesisHash }: FollowingGateway,
-  after: string | null,
-  limit: number,
-): Promise<readonly SqlRow[]> {
-  return await sql.all(
-    `SELECT ${columns} FROM orders WHERE ended = 0 AND followed_by = ? AND id > ? AND genesis_hash = ? ORDER BY id LIMIT ?`,
-    gatewayId,
-    after ?? '',
-    genesisHash,
-    Math.min(limit, maxOrderRows),
-  );
+function openRows(sql: Sql, columns: string, ...[{ gatewayId, genesisHash }, after, limit]: OpenOrders): Promise<readonly SqlRow[]> {
+  const open = `SELECT ${columns} FROM orders WHERE ended = 0 AND followed_by = ? AND id > ? AND genesis_hash = ? ORDER BY id LIMIT ?`;
+  return sql.all(open, gatewayId, after ?? '', genesisHash, Math.min(limit, maxOrderRows));
 }
 
 function compare(a: Advance, b: Advance): number {
@@ -98,14 +156,11 @@ async function orderById(sql: Sql, id: string): Promise<StoredOrder | null> {
 
 async function lookUp(sql: Sql, owner: string, use: IdempotencyUse): Promise<IdempotencyOutcome> {
   // One row, or more than one if a gateway of version 0.1.0 wrote them: there, a key could be used once at each endpoint.
-  const rows = await sql.all(
-    `SELECT o.*, k.endpoint, k.fingerprint FROM order_keys k JOIN orders o ON o.id = k.order_id
-     WHERE k.owner = ? AND k.idempotency_key = ?`,
-    owner,
-    use.key,
-  );
+  const ofKey = `SELECT o.*, k.endpoint, k.fingerprint FROM order_keys k JOIN orders o ON o.id = k.order_id
+                 WHERE k.owner = ? AND k.idempotency_key = ?`;
+  const rows = await sql.all(ofKey, owner, use.key);
   if (rows.length === 0) return { kind: 'fresh' };
-  const used = rows.find((row) => isSameRequest({ endpoint: text(row['endpoint']), fingerprint: blob(row['fingerprint']) }, use));
+  const used = rows.find((row) => isSameRequest({ endpoint: text.read(row['endpoint']), fingerprint: blob.read(row['fingerprint']) }, use));
   return used === undefined ? { kind: 'mismatch' } : { kind: 'replay', order: readOrder(used) };
 }
 
@@ -156,41 +211,22 @@ async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: Ord
     const refused = await movePaper(sql, paper, createdAtMs);
     if (refused !== null) return refused;
   }
-  const { id, ...fields } = order;
-  const stored: StoredOrder = { id, ...fields, updatedAtMs: createdAtMs, version: 1 };
-  const columns = orderValues(stored, owner, followedBy, spend);
-  const names = Object.keys(columns);
-  const inserted = await sql.run(
-    `INSERT INTO orders (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ON CONFLICT DO NOTHING`,
-    ...Object.values(columns),
-  );
-  if (inserted === 0) throw new InsertConflict(`order ${order.id}, or its signature, is stored already`);
+  const stored: StoredOrder = { ...order, updatedAtMs: createdAtMs, version: 1 };
+  const values = { ...orderValues(stored), owner, followed_by: followedBy, ...reservedValues(spend, createdAtMs) };
+  if ((await insertRow(sql, 'orders', values, 'ON CONFLICT DO NOTHING')) === 0)
+    throw new InsertConflict(`order ${order.id}, or its signature, is stored already`);
   await addEvent(sql, stored, namesOf({ signed: order.signature, fill: order.fill, error: order.error, timing: order.timingJson }));
   if (idempotency !== null) await addKey(sql, owner, idempotency, stored);
   return { kind: 'stored', order: stored };
 }
 
 async function addKey(sql: Sql, owner: string, { endpoint, key, fingerprint }: IdempotencyUse, order: StoredOrder): Promise<void> {
-  await sql.run(
-    `INSERT INTO order_keys (owner, endpoint, idempotency_key, fingerprint, order_id, used_at_ms) VALUES (?, ?, ?, ?, ?, ?)`,
-    owner,
-    endpoint,
-    key,
-    fingerprint,
-    order.id,
-    order.createdAtMs,
-  );
+  const { id, createdAtMs } = order;
+  await insertRow(sql, 'order_keys', { owner, endpoint, idempotency_key: key, fingerprint, order_id: id, used_at_ms: createdAtMs });
 }
 
 async function addEvent(sql: Sql, { id, version, state, updatedAtMs }: OpenOrder, changed: readonly string[]): Promise<void> {
-  await sql.run(
-    'INSERT INTO order_events (order_id, version, state, at_ms, changed) VALUES (?, ?, ?, ?, ?)',
-    id,
-    version,
-    state,
-    updatedAtMs,
-    changed.join(','),
-  );
+  await insertRow(sql, 'order_events', { order_id: id, ...orderEvents.write({ version, state, atMs: updatedAtMs, changed }) });
 }
 
 async function advanceAll(db: Database, advances: readonly Advance[]): Promise<readonly AdvanceOutcome[]> {
@@ -208,7 +244,10 @@ async function advanceInOrder(
   const outcomes: AdvanceOutcome[] = [];
   const released: SqlRow[] = [];
   for (const { advance, index } of sorted) outcomes[index] = await advanceOne(sql, advance, released);
-  await releaseSpend(sql, released.map(reservedOf));
+  await releaseSpend(
+    sql,
+    released.map((row) => reservations.read(row)),
+  );
   return outcomes;
 }
 
@@ -216,25 +255,15 @@ async function advanceInOrder(
 async function advanceOne(sql: Sql, { order: before, change, atMs }: Advance, released: SqlRow[]): Promise<AdvanceOutcome> {
   const { id } = before;
   const after = changedOrder(before, change, atMs);
-  const updated = await sql.run(
-    `UPDATE orders SET state = ?, ended = ?, fill = ?, error_code = ?, error_message = ?, error_details = ?, updated_at_ms = ?, version = ?
-     WHERE id = ? AND version = ?`,
-    after.state,
-    endStates.has(after.state) ? 1 : 0,
-    fillText(after.fill),
-    after.error?.code ?? null,
-    after.error?.message ?? null,
-    after.error?.detailsJson ?? null,
-    after.updatedAtMs,
-    after.version,
-    id,
-    before.version,
-  );
+  const { state, error, fill, terms, updatedAtMs, version } = after;
+  const values = orderValues({ state, error, fill, updatedAtMs, version, ...(change.terms !== undefined && { terms }) });
+  const set = Object.keys(values).map((name) => `${name} = ?`);
+  const update = `UPDATE orders SET ${set.join(', ')} WHERE id = ? AND version = ?`;
+  const updated = await sql.run(update, ...Object.values(values), id, before.version);
   if (updated === 0) {
     const current = await orderById(sql, id);
     return current === null ? { kind: 'no_such_order' } : { kind: 'stale', order: current };
   }
-  if (change.terms !== undefined) await sql.run('UPDATE orders SET terms = ? WHERE id = ?', termsText(after.terms), id);
   await addEvent(sql, after, namesOf({ fill: change.fill, error: change.error }));
   if (before.state !== after.state && (after.state === 'failed' || after.state === 'expired')) {
     const row = await sql.get('SELECT spend_wallet, spend_day, spend_lamports FROM orders WHERE id = ?', id);

@@ -1,30 +1,80 @@
-import {
-  maxPaperAccounts,
-  maxPaperChains,
-  paperStartLamports,
-  type PaperAccount,
-  type PaperBalance,
-  type PaperMovement,
-  type PaperPlace,
-  type PaperRefusal,
-  type PaperSetting,
-  type PaperTable,
-} from '../../../interfaces/paper-table.ts';
-import { integer, text, textOrNull, type Database, type Sql, type SqlRow } from '../../database.ts';
+import { amount, insertRow, integer, Table, text } from '../../columns.ts';
+import type { Database, Sql, SqlRow } from '../../database.ts';
+
+/** A token account of a paper wallet, or an account of a program for which it paid the rent (`token` is null). */
+export interface PaperAccount {
+  readonly address: string;
+  readonly token: { readonly mint: string; readonly program: string } | null;
+  /** Raw units. */
+  readonly amount: bigint;
+}
+
+/** What a paper wallet has on one chain. */
+export interface PaperBalance {
+  readonly lamports: bigint;
+  /** What its owner put into it. The result of its trades is the difference. */
+  readonly startLamports: bigint;
+  /** Since when its result counts. Null: it has not traded on this chain, and its owner has set nothing. */
+  readonly startedAtMs: number | null;
+  readonly accounts: ReadonlyMap<string, PaperAccount>;
+}
+
+/** A paper wallet on one chain, by its genesis hash. */
+export interface PaperPlace {
+  readonly wallet: string;
+  readonly genesisHash: string;
+}
+
+/** What an order on paper changes. All changes are signed. */
+export interface PaperMovement extends PaperPlace {
+  readonly lamports: bigint;
+  /** Accounts that the order opened or whose amount it changed; `amount` is the change. */
+  readonly accounts: readonly PaperAccount[];
+}
+
+/** Why a movement was refused. `short`: the wallet has less than it gives. `full`: it has `maxPaperAccounts` accounts with tokens. */
+export type PaperRefusal =
+  | { readonly kind: 'short'; readonly unit: 'lamports' | 'tokens'; readonly have: bigint; readonly need: bigint }
+  | { readonly kind: 'full' };
+
+interface PaperSetting {
+  readonly lamports: bigint;
+  /** Also removes all accounts, and the result counts from now on. Otherwise the result stays as it is. */
+  readonly reset: boolean;
+  readonly atMs: number;
+}
+
+/** What a paper wallet begins with: 10 SOL. */
+export const paperStartLamports = 10_000_000_000n;
+/** Maximum number of accounts of a paper wallet on one chain. Beyond that, empty ones are forgotten; if none is empty, the order is refused. */
+export const maxPaperAccounts = 1_000;
+/** Maximum number of chains on which a paper wallet has a balance. Beyond that, the oldest balance is forgotten. */
+export const maxPaperChains = 8;
 
 /** Transactions that change this wallet exclude each other. */
 export function paperLock(wallet: string): string {
   return `paper ${wallet}`;
 }
 
-export function paperTable(db: Database): PaperTable {
+export type PaperTable = ReturnType<typeof paperTable>;
+
+/**
+ * The balances of paper wallets. On each chain a wallet begins with `paperStartLamports`. Orders on paper change the balances through
+ * `OrderTable.insert`, in the transaction that stores the order.
+ */
+export function paperTable(db: Database) {
   return {
-    balance: (place) => balanceOf(db, place),
-    set: (place, setting) => db.transaction('orders', (sql) => set(sql, place, setting), paperLock(place.wallet)),
+    /** Stores nothing. */
+    balance: (place: PaperPlace) => balanceOf(db, place),
+    /** Resolves with the new balance. */
+    set: (place: PaperPlace, setting: PaperSetting) => db.transaction('orders', (sql) => set(sql, place, setting), paperLock(place.wallet)),
   };
 }
 
-/** One statement, so that it never shows a half of an order. Amounts are text, because they can exceed 2^53. */
+const wallets = new Table('paper_wallets', { lamports: amount, startLamports: amount, startedAtMs: integer });
+const accounts = new Table('paper_accounts', { address: text, amount });
+
+/** One statement, so that it never shows a half of an order. */
 async function balanceOf(sql: Sql, { wallet, genesisHash }: PaperPlace): Promise<PaperBalance> {
   const rows = await sql.all(
     `SELECT w.lamports, w.start_lamports, w.started_at_ms, a.address, a.mint, a.token_program, a.amount
@@ -36,22 +86,13 @@ async function balanceOf(sql: Sql, { wallet, genesisHash }: PaperPlace): Promise
   const [first] = rows;
   if (first === undefined)
     return { lamports: paperStartLamports, startLamports: paperStartLamports, startedAtMs: null, accounts: new Map() };
-  const accounts = rows.flatMap((row) => (row['address'] === null ? [] : [readAccount(row)]));
-  return {
-    lamports: BigInt(text(first['lamports'])),
-    startLamports: BigInt(text(first['start_lamports'])),
-    startedAtMs: integer(first['started_at_ms']),
-    accounts: new Map(accounts.map((account) => [account.address, account])),
-  };
+  const own = rows.flatMap((row) => (row['address'] === null ? [] : [readAccount(row)]));
+  return { ...wallets.read(first), accounts: new Map(own.map((account) => [account.address, account])) };
 }
 
 function readAccount(row: SqlRow): PaperAccount {
-  const [mint, program] = [textOrNull(row['mint']), textOrNull(row['token_program'])];
-  return {
-    address: text(row['address']),
-    token: mint === null || program === null ? null : { mint, program },
-    amount: BigInt(text(row['amount'])),
-  };
+  const { mint, token_program: program } = row;
+  return { ...accounts.read(row), token: mint === null ? null : { mint: text.read(mint), program: text.read(program) } };
 }
 
 async function set(sql: Sql, place: PaperPlace, { lamports, reset, atMs }: PaperSetting): Promise<PaperBalance> {
@@ -72,25 +113,18 @@ export async function movePaper(sql: Sql, movement: PaperMovement, atMs: number)
     const have = before.accounts.get(account.address)?.amount ?? 0n;
     return { ...account, have, amount: have + account.amount };
   });
-  const short = changed.find(({ amount }) => amount < 0n);
+  const short = changed.find((account) => account.amount < 0n);
   if (short !== undefined) return { kind: 'short', unit: 'tokens', have: short.have, need: short.have - short.amount };
   const others = [...before.accounts.values()].filter(({ address }) => !changed.some((one) => one.address === address));
   const isFull = others.length + changed.length > maxPaperAccounts;
-  if (isFull && others.filter(({ amount }) => amount > 0n).length + changed.length > maxPaperAccounts) return { kind: 'full' };
+  if (isFull && others.filter((other) => other.amount > 0n).length + changed.length > maxPaperAccounts) return { kind: 'full' };
   await writeWallet(sql, movement, { ...before, lamports, startedAtMs: before.startedAtMs ?? atMs });
   const { wallet, genesisHash } = movement;
   if (isFull) await sql.run("DELETE FROM paper_accounts WHERE wallet = ? AND genesis_hash = ? AND amount = '0'", wallet, genesisHash);
-  for (const { address, token, amount } of changed) {
-    await sql.run(
-      `INSERT INTO paper_accounts (wallet, genesis_hash, address, mint, token_program, amount) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT (wallet, genesis_hash, address) DO UPDATE SET amount = excluded.amount`,
-      wallet,
-      genesisHash,
-      address,
-      token?.mint ?? null,
-      token?.program ?? null,
-      String(amount),
-    );
+  for (const { token, ...account } of changed) {
+    const values = { wallet, genesis_hash: genesisHash, mint: token?.mint ?? null, token_program: token?.program ?? null };
+    const replace = 'ON CONFLICT (wallet, genesis_hash, address) DO UPDATE SET amount = excluded.amount';
+    await insertRow(sql, 'paper_accounts', { ...values, ...accounts.write(account) }, replace);
   }
   return null;
 }
@@ -98,7 +132,7 @@ export async function movePaper(sql: Sql, movement: PaperMovement, atMs: number)
 async function writeWallet(
   sql: Sql,
   { wallet, genesisHash }: PaperPlace,
-  { lamports, startLamports, startedAtMs }: Omit<PaperBalance, 'accounts'> & { readonly startedAtMs: number },
+  balance: Omit<PaperBalance, 'accounts'> & { readonly startedAtMs: number },
 ): Promise<void> {
   await sql.run(
     `DELETE FROM paper_wallets WHERE wallet = ? AND genesis_hash <> ? AND genesis_hash NOT IN
@@ -108,14 +142,7 @@ async function writeWallet(
     wallet,
     genesisHash,
   );
-  await sql.run(
-    `INSERT INTO paper_wallets (wallet, genesis_hash, lamports, start_lamports, started_at_ms) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT (wallet, genesis_hash) DO UPDATE
-     SET lamports = excluded.lamports, start_lamports = excluded.start_lamports, started_at_ms = excluded.started_at_ms`,
-    wallet,
-    genesisHash,
-    String(lamports),
-    String(startLamports),
-    startedAtMs,
-  );
+  const replace = `ON CONFLICT (wallet, genesis_hash) DO UPDATE
+    SET lamports = excluded.lamports, start_lamports = excluded.start_lamports, started_at_ms = excluded.started_at_ms`;
+  await insertRow(sql, 'paper_wallets', { wallet, genesis_hash: genesisHash, ...wallets.write(balance) }, replace);
 }
