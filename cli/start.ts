@@ -6,7 +6,7 @@ import { listWallets, openKeystore } from '@sluice/trading/signer/custody/keysto
 import { keystoreCost, keystoreName, paperKeystore, passphraseFileOf, readPassphrase } from '@sluice/trading/signer/custody/passphrase.ts';
 import { startGateway } from './gateway/gateway.ts';
 import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
-import { aboutDataDir } from '@sluice/gateway/store/files/about-data-dir.ts';
+import { aboutDataDir } from '@sluice/gateway/store/files/files.ts';
 import { takeLock, type Lock } from '@sluice/gateway/store/files/lock.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createPaperWallet } from '@sluice/trading/place/paper/paper-wallets.ts';

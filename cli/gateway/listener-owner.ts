@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { isCode } from '@sluice/gateway/store/files/system-error.ts';
+import { isCode } from '@sluice/gateway/store/files/files.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'] as const;

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { openKeyHash, pepperFaultOf } from '@sluice/gateway/auth/pepper.ts';
 import { backUp } from '@sluice/gateway/store/backup/back-up.ts';
 import { restore } from '@sluice/gateway/store/backup/restore.ts';
-import { storeFault } from '@sluice/gateway/store/backup/store-fault.ts';
+import { storeFault } from '@sluice/gateway/store/backup/back-up.ts';
 import { readHaltMarks, removeHaltMarks } from '@sluice/gateway/store/halt/halt-mark.ts';
 import type { CheckTable } from '@sluice/gateway/store/sql/tables/checks.ts';
 import { SqliteDatabase } from '@sluice/gateway/store/libsql.ts';

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readPassphrase } from '@sluice/trading/signer/custody/passphrase.ts';
 import { needsPepper, openKeyHash } from '@sluice/gateway/auth/pepper.ts';
-import { storeFault } from '@sluice/gateway/store/backup/store-fault.ts';
+import { storeFault } from '@sluice/gateway/store/backup/back-up.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { openStoreOf } from '../store/with-store.ts';

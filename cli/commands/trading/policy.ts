@@ -5,7 +5,7 @@ import { auditKey } from '@sluice/trading/signer/audit/mac-chain.ts';
 import { readPin, readPolicy, writePin, writePolicy, type PolicyFiles } from '@sluice/trading/signer/limits/policy-file.ts';
 import { isAddress, maxListed, openPolicy, signPolicy, type Policy } from '@sluice/trading/signer/limits/operator-policy.ts';
 import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
-import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
+import { makeFolder } from '@sluice/gateway/store/files/files.ts';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';
 import { readSol } from '@sluice/shared/config/settings/signer-settings.ts';
 import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';

@@ -1,8 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
-import { aboutDataDir } from '../store/files/about-data-dir.ts';
-import { readIfThere, readOrMakeSecret } from '../store/files/secret-file.ts';
+import { aboutDataDir, readIfThere, readOrMakeSecret } from '../store/files/files.ts';
 import type { Store } from '../store/store.ts';
 
 /** Hashes the secret of an API key. The pepper is not in the store, so a copy of the database is not enough to check guesses of a key. */

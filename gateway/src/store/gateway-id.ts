@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { aboutDataDir } from './files/about-data-dir.ts';
+import { aboutDataDir, makeFolder, readOrMakeSecret } from './files/files.ts';
 import { takeLock } from './files/lock.ts';
-import { makeFolder } from './files/make-folder.ts';
-import { readOrMakeSecret } from './files/secret-file.ts';
 
 /** How many gateways on one data folder keep their ids across restarts. A further gateway gets a new id at each start. */
 const maxStoredIds = 64;

@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { takeLock, type Lock } from '@sluice/gateway/store/files/lock.ts';
-import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
+import { makeFolder } from '@sluice/gateway/store/files/files.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import { takeAuditPlace } from './audit/place.ts';
 import { spawnSigner } from './client/child.ts';

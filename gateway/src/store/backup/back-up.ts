@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { makeFile } from '../files/make-file.ts';
-import { syncFolder } from '../files/sync-folder.ts';
-import { SqliteDatabase } from '../libsql.ts';
+import { makeFile, syncFolder } from '../files/files.ts';
+import { SqliteDatabase, withConnection, type SqliteConnection } from '../libsql.ts';
 import { asDamage, DamagedStoreError, fullFault } from '../sql/sqlite/integrity.ts';
 import { whileBusy } from '../sql/sqlite/sqlite-busy.ts';
-import { fileAloneUrl, foreignStamp, pairFault, readOnlyUrl, storedStamp, storeStamp } from '../sql/sqlite/wal-pair.ts';
+import { fileAloneUrl, pairFault, readOnlyUrl, stampCopy } from '../sql/sqlite/wal-pair.ts';
 import { summaryOf, type CopySummary } from './copy-summary.ts';
 import { storeFiles } from './store-files.ts';
 
@@ -30,7 +29,7 @@ export async function backUp(dataDir: string, target: string): Promise<BackupOut
     if (fault !== null) throw new DamagedStoreError(fault);
     makeFile(draft);
     await copyStore(database, draft);
-    const summary = checkedSummary(draft);
+    const summary = withConnection(fileAloneUrl(draft), checkedSummary);
     renameSync(draft, file);
     syncFolder(dirname(file));
     return { ok: true, file, bytes: statSync(file).size, summary };
@@ -49,21 +48,20 @@ async function copyStore(database: string, draft: string): Promise<void> {
   await whileBusy(() => source.prepare('VACUUM INTO ?').run([draft]));
   source.close();
   // The pages of the copy are in another order. No log of the store may ever be applied to it.
-  const copy = new SqliteDatabase(draft);
-  copy.exec('PRAGMA synchronous = FULL');
-  storeStamp(copy, foreignStamp(storedStamp(copy), Math.random()));
-  copy.close();
+  withConnection(draft, stampCopy);
 }
 
-function checkedSummary(draft: string): CopySummary {
-  const db = new SqliteDatabase(fileAloneUrl(draft));
-  try {
-    const damage = fullFault(db);
-    if (damage !== null) throw new DamagedStoreError(damage);
-    const summary = summaryOf(db);
-    if (summary === null) throw new DamagedStoreError('it has no tables of sluice');
-    return summary;
-  } finally {
-    db.close();
-  }
+function checkedSummary(db: SqliteConnection): CopySummary {
+  const damage = fullFault(db);
+  if (damage !== null) throw new DamagedStoreError(damage);
+  const summary = summaryOf(db);
+  if (summary === null) throw new DamagedStoreError('it has no tables of sluice');
+  return summary;
+}
+
+/** Checks the files of the embedded store completely, and changes nothing. Returns what is wrong and what to do. Null: nothing is wrong. */
+export async function storeFault(dataDir: string): Promise<string | null> {
+  const { database } = storeFiles(dataDir);
+  const what = (await pairFault(database)) ?? (await whileBusy(() => withConnection(readOnlyUrl(database), fullFault)));
+  return what === null ? null : new DamagedStoreError(`${database}: ${what}`).message;
 }

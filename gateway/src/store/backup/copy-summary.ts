@@ -14,12 +14,8 @@ export interface CopySummary {
 
 /** Null: it is not a store of sluice. Throws SQLite's error if the file is no database. */
 export function summaryOf(db: SqliteConnection): CopySummary | null {
-  const tables = new Set(
-    db
-      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
-      .all()
-      .map((row) => nameOf(row)),
-  );
+  const schema = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as { readonly name: string }[];
+  const tables = new Set(schema.map(({ name }) => name));
   if (!tables.has('migrations') || !tables.has('api_keys')) return null;
   const number = (table: string, value: string, where = ''): number | null => {
     if (!tables.has(table)) return null;
@@ -35,8 +31,4 @@ export function summaryOf(db: SqliteConnection): CopySummary | null {
     openOrders: count('orders', 'WHERE ended = 0'),
     lastChangeAtMs: number('orders', 'max(updated_at_ms)'),
   };
-}
-
-function nameOf(row: unknown): string {
-  return (row as { readonly name: string }).name;
 }

@@ -1,11 +1,9 @@
 import { copyFileSync, chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { giveToOwner } from '../files/give-to-owner.ts';
+import { giveToOwner, makeFolder, syncFolder } from '../files/files.ts';
 import { takeLock } from '../files/lock.ts';
-import { makeFolder } from '../files/make-folder.ts';
-import { syncFolder } from '../files/sync-folder.ts';
 import { makeHaltMarks, type Folders } from '../halt/halt-mark.ts';
-import { SqliteDatabase, type SqliteConnection } from '../libsql.ts';
+import { SqliteDatabase, withConnection, type SqliteConnection } from '../libsql.ts';
 import type { CheckTable } from '../sql/tables/checks.ts';
 import { checkTable } from '../sql/tables/checks.ts';
 import { haltTable } from '../sql/tables/halt.ts';
@@ -13,7 +11,7 @@ import { migrate, NewerLayoutError } from '../sql/migrations.ts';
 import { fullFault, isDamage } from '../sql/sqlite/integrity.ts';
 import { isBusy } from '../sql/sqlite/sqlite-busy.ts';
 import { openSqlite } from '../sql/sqlite/sqlite.ts';
-import { fileAloneUrl, foreignStamp, storedStamp, storeStamp } from '../sql/sqlite/wal-pair.ts';
+import { fileAloneUrl, stampCopy } from '../sql/sqlite/wal-pair.ts';
 import { reasonOf } from '../store-unavailable.ts';
 import { summaryOf, type CopySummary } from './copy-summary.ts';
 import { storeFiles, type StoreFiles } from './store-files.ts';
@@ -78,14 +76,11 @@ function sourceFault(copy: string, { database }: StoreFiles): string | null {
   if (copy === resolve(database)) return `${copy} is the store itself`;
   if ((statSync(`${copy}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
     return `next to ${name} is its write-ahead log ${name}-wal, so ${name} alone is not complete. Use a file that sluice backup made`;
-  const db = new SqliteDatabase(fileAloneUrl(copy));
-  try {
+  return withConnection(fileAloneUrl(copy), (db) => {
     const damage = fullFault(db);
     if (damage !== null) return `${copy} is damaged: ${damage}`;
     return summaryOf(db) === null ? `${copy} is not a store of sluice` : null;
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** Never closed: SQLite would then apply the log to the file, even if the two do not belong together. The process ends soon. */
@@ -124,28 +119,21 @@ async function prepare(draft: string, nowMs: number, look?: LookAtCopy): Promise
   } finally {
     await db.close();
   }
-  const copy = new SqliteDatabase(draft);
-  try {
-    copy.exec('PRAGMA synchronous = FULL');
-    storeStamp(copy, foreignStamp(storedStamp(copy), Math.random()));
+  withConnection(draft, (copy) => {
+    stampCopy(copy);
     copy.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  } finally {
-    copy.close();
-  }
+  });
   return null;
 }
 
 /** Read from the file alone, because its log is left behind. */
 function completeSummary(draft: string): CopySummary {
-  const db = new SqliteDatabase(fileAloneUrl(draft));
-  try {
+  return withConnection(fileAloneUrl(draft), (db) => {
     const [halt] = db.prepare('SELECT halted FROM trading_halt WHERE id = 1').all() as { readonly halted: number }[];
     const summary = summaryOf(db);
     if (summary === null || halt?.halted !== 1) throw new Error(`${draft} is not complete`);
     return summary;
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** Returns the folder of the exchanged files. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { giveToOwner } from '../files/give-to-owner.ts';
+import { giveToOwner } from '../files/files.ts';
 import { takeSharedLock, type Lock } from '../files/lock.ts';
 
 /** The files of the embedded store. */

@@ -1,6 +1,5 @@
 import { SqliteDatabase, type SqliteConnection } from '../libsql.ts';
-import { makeFile } from './make-file.ts';
-import { isCode } from './system-error.ts';
+import { isCode, makeFile } from './files.ts';
 
 export interface Lock {
   release(): void;

@@ -1,9 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { giveToOwner } from '../files/give-to-owner.ts';
-import { makeFolder } from '../files/make-folder.ts';
-import { syncFolder } from '../files/sync-folder.ts';
+import { giveToOwner, makeFolder, syncFolder } from '../files/files.ts';
 import type { HaltTable, StoredHalt } from '../sql/tables/halt.ts';
 import { reasonOf } from '../store-unavailable.ts';
 

@@ -34,3 +34,15 @@ export interface Dialect {
   /** Reads the database's own clock as `ms`, Unix milliseconds. Null: the database has none, because it runs in this process. */
   readonly clock: string | null;
 }
+
+/** The statements of `Sql` by two functions. */
+export function sqlOf(
+  all: (sql: string, values: readonly SqlValue[]) => Promise<readonly SqlRow[]>,
+  run: (sql: string, values: readonly SqlValue[]) => Promise<number>,
+): Sql {
+  return {
+    get: async (sql, ...values) => (await all(sql, values))[0] ?? null,
+    all: (sql, ...values) => all(sql, values),
+    run: (sql, ...values) => run(sql, values),
+  };
+}

@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from '../store-unavailable.ts';
-import type { Database, Sql } from './database.ts';
+import { sqlOf, type Database } from './database.ts';
 
 /** The store is treated as unavailable if it has answered no call for this long. */
 const silentMs = 2_000;
@@ -53,11 +53,10 @@ class Meter implements StoreHealth {
 /** Wraps a database so that its calls are counted. */
 export function metered(db: Database): { readonly db: Database; readonly health: StoreHealth } {
   const meter = new Meter();
-  const sql: Sql = {
-    get: (text, ...values) => meter.watch(false, () => db.get(text, ...values)),
-    all: (text, ...values) => meter.watch(false, () => db.all(text, ...values)),
-    run: (text, ...values) => meter.watch(true, () => db.run(text, ...values)),
-  };
+  const sql = sqlOf(
+    (text, values) => meter.watch(false, () => db.all(text, ...values)),
+    (text, values) => meter.watch(true, () => db.run(text, ...values)),
+  );
   const transaction: Database['transaction'] = (area, work, ...keys) => meter.watch(true, () => db.transaction(area, work, ...keys));
   return { db: { ...sql, dialect: db.dialect, transaction, close: () => db.close() }, health: meter };
 }

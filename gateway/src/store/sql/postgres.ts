@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { Pool, types, type PoolClient } from 'pg';
+import { Pool, types, type PoolClient, type QueryResult } from 'pg';
 import { StoreUnavailableError } from '../store-unavailable.ts';
-import type { Area, Database, Dialect, Sql, SqlRow, SqlValue } from './database.ts';
+import { sqlOf, type Area, type Database, type Dialect, type Sql, type SqlRow, type SqlValue } from './database.ts';
 
 /** Connections of one process. */
 const maxConnections = 8;
@@ -79,48 +79,42 @@ export async function openPostgres(url: string): Promise<Database> {
       throw new StoreUnavailableError(error);
     });
   };
-  const once = async (sql: string, values: readonly SqlValue[]): Promise<Answer> => {
+  /** `recover` makes the connection usable after an error. False: it cannot be used any more. */
+  const withClient = async <T>(
+    work: (one: PoolClient) => Promise<T>,
+    recover: (one: PoolClient, error: unknown) => boolean | Promise<boolean>,
+  ): Promise<T> => {
     const one = await client();
     let broken = true;
     try {
-      const answer = await ask(one, sql, values);
+      const result = await work(one);
       broken = false;
-      return answer;
+      return result;
     } catch (error) {
-      broken = !isStatementError(error) || isReadOnly(error);
+      broken = !(await recover(one, error)) || isReadOnly(error);
       throw faultOf(error, broken);
     } finally {
       one.release(broken);
     }
   };
+  const once: Ask = (sql, values) =>
+    withClient(
+      (one) => ask(one, sql, values),
+      (_one, error) => isStatementError(error),
+    );
   const db: Database = {
     dialect,
     ...sqlOver(once),
-    transaction: async (area, work, ...keys) => {
-      const one = await client();
-      const sql = sqlOver((text, values) => ask(one, text, values));
-      let broken = true;
-      try {
-        await ask(one, 'BEGIN', []);
-        const locks = lockNumbers(area, keys);
+    transaction: (area, work, ...keys) =>
+      withClient(async (one) => {
+        await ask(one, 'BEGIN');
         // The server takes them from left to right.
-        const take = `SELECT ${locks.map(() => 'pg_advisory_xact_lock(?, ?)').join(', ')}`;
-        await ask(
-          one,
-          take,
-          locks.flatMap((lock) => [lockClass, lock]),
-        );
-        const result = await work(sql);
-        await ask(one, 'COMMIT', []);
-        broken = false;
+        const locks = lockNumbers(area, keys).map((lock) => `pg_advisory_xact_lock(${lockClass}, ${lock})`);
+        await ask(one, `SELECT ${locks.join(', ')}`);
+        const result = await work(sqlOver((text, values) => ask(one, text, values)));
+        await ask(one, 'COMMIT');
         return result;
-      } catch (error) {
-        broken = !(await rollBack(one)) || isReadOnly(error);
-        throw faultOf(error, broken);
-      } finally {
-        one.release(broken);
-      }
-    },
+      }, rollBack),
     close: () => pool.end(),
   };
   try {
@@ -135,22 +129,17 @@ export async function openPostgres(url: string): Promise<Database> {
   return db;
 }
 
-interface Answer {
-  readonly rows: readonly SqlRow[];
-  readonly changed: number;
+type Ask = (sql: string, values: readonly SqlValue[]) => Promise<QueryResult<SqlRow>>;
+
+function sqlOver(askFor: Ask): Sql {
+  return sqlOf(
+    async (sql, values) => (await askFor(sql, values)).rows,
+    async (sql, values) => (await askFor(sql, values)).rowCount ?? 0,
+  );
 }
 
-function sqlOver(askFor: (sql: string, values: readonly SqlValue[]) => Promise<Answer>): Sql {
-  return {
-    get: async (sql, ...values) => (await askFor(sql, values)).rows[0] ?? null,
-    all: async (sql, ...values) => (await askFor(sql, values)).rows,
-    run: async (sql, ...values) => (await askFor(sql, values)).changed,
-  };
-}
-
-async function ask(client: PoolClient, sql: string, values: readonly SqlValue[]): Promise<Answer> {
-  const { rows, rowCount } = await client.query<SqlRow>(numbered(sql), values.map(bound));
-  return { rows, changed: rowCount ?? 0 };
+function ask(client: PoolClient, sql: string, values: readonly SqlValue[] = []): ReturnType<Ask> {
+  return client.query<SqlRow>(numbered(sql), values.map(bound));
 }
 
 /** Replaces each `?` by `$1`, `$2` … No statement of ours has a question mark in a string. */

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { takeLock, type Lock } from '@sluice/gateway/store/files/lock.ts';
-import { makeFolder } from '@sluice/gateway/store/files/make-folder.ts';
+import { makeFolder } from '@sluice/gateway/store/files/files.ts';
 import { maxSlots, slotName } from './segments.ts';
 
 /** The audit log of one signing process. No other process writes it while the lock is held. */

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
-import { aboutDataDir } from '@sluice/gateway/store/files/about-data-dir.ts';
-import { readOrMakeSecret } from '@sluice/gateway/store/files/secret-file.ts';
+import { aboutDataDir, readOrMakeSecret } from '@sluice/gateway/store/files/files.ts';
 import { readPassphraseFile } from './passphrase-file.ts';
 import { passphraseCost, randomPassphraseCost } from './seal.ts';
 

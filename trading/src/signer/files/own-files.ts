@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isCode } from '@sluice/gateway/store/files/system-error.ts';
+import { isCode } from '@sluice/gateway/store/files/files.ts';
 import { foldersAbove, pathFault, type Owner } from './trusted-path.ts';
 
 export interface FilesRead {

@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { isCode } from '@sluice/gateway/store/files/system-error.ts';
+import { isCode } from '@sluice/gateway/store/files/files.ts';
 
 const othersMayWrite = 0o022;
 const sticky = 0o1000;

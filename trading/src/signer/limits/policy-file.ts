@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';
-import { giveToOwner } from '@sluice/gateway/store/files/give-to-owner.ts';
+import { giveToOwner } from '@sluice/gateway/store/files/files.ts';
 import { isAddress, openPolicy, type Policy } from './operator-policy.ts';
 
 /** The longest file. Two full lists of addresses need a tenth of it. */

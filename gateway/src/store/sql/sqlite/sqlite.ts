@@ -1,9 +1,9 @@
 import type Libsql from 'libsql';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { SqliteDatabase, type SqliteConnection } from '../../libsql.ts';
-import { makeFile } from '../../files/make-file.ts';
+import { makeFile } from '../../files/files.ts';
 import { StoreUnavailableError } from '../../store-unavailable.ts';
-import type { Database, Dialect, Sql, SqlRow, SqlValue } from '../database.ts';
+import { sqlOf, type Database, type Dialect, type SqlRow, type SqlValue } from '../database.ts';
 import { isBusy, whileBusy } from './sqlite-busy.ts';
 import { DamagedStoreError, quickFault } from './integrity.ts';
 import { createGroups, type Groups, type InTurn } from './sqlite-groups.ts';
@@ -68,11 +68,10 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   // All rows are read, even if one is needed: a statement that is not finished keeps its lock.
   const all = (sql: string, values: readonly SqlValue[]): SqlRow[] => orUnavailable(() => prepare(sql).all(values) as SqlRow[]);
   const run = (sql: string, values: readonly SqlValue[]): number => orUnavailable(() => prepare(sql).run(values).changes);
-  const inTransaction: Sql = {
-    get: async (sql, ...values) => all(sql, values)[0] ?? null,
-    all: async (sql, ...values) => all(sql, values),
-    run: async (sql, ...values) => run(sql, values),
-  };
+  const inTransaction = sqlOf(
+    async (sql, values) => all(sql, values),
+    async (sql, values) => run(sql, values),
+  );
   const inTurn = createTurns();
   const disk = createWalSync(file, flush);
   const inGroup = createGroups(db, inTurn, () => disk.wrote());
@@ -84,7 +83,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     knownVersion = version;
     return true;
   };
-  const once = async <T>(sql: string, work: () => T, isNothing: (result: T) => boolean): Promise<T> => {
+  const once = async <T extends number | readonly SqlRow[]>(sql: string, work: () => T): Promise<T> => {
     // Transactions requested after this call must run after it.
     inGroup.close();
     const { result, wrote } = await inTurn(() =>
@@ -92,7 +91,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
         const answer = work();
         if (!isRead.test(sql)) return { result: answer, wrote: true };
         // An empty answer depends on no commit that must be durable first.
-        return { result: answer, wrote: isNothing(answer) ? null : othersWrote() };
+        return { result: answer, wrote: Array.isArray(answer) && answer.length === 0 ? null : othersWrote() };
       }),
     );
     if (wrote !== null) await (wrote ? disk.wrote() : disk.seen());
@@ -101,24 +100,10 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   const upkeep = use === 'command' ? null : startUpkeep({ file, clock, stamps: use === 'service', ...upkeepOf(db, inTurn, inGroup) });
   return {
     dialect,
-    get: (sql, ...values) =>
-      once(
-        sql,
-        () => all(sql, values)[0] ?? null,
-        (row) => row === null,
-      ),
-    all: (sql, ...values) =>
-      once(
-        sql,
-        () => all(sql, values),
-        (rows) => rows.length === 0,
-      ),
-    run: (sql, ...values) =>
-      once(
-        sql,
-        () => run(sql, values),
-        () => false,
-      ),
+    ...sqlOf(
+      (sql, values) => once(sql, () => all(sql, values)),
+      (sql, values) => once(sql, () => run(sql, values)),
+    ),
     transaction: (_area, work) => inGroup(() => work(inTransaction)),
     close: async () => {
       await upkeep?.close();

@@ -1,8 +1,8 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isCode } from '../../files/system-error.ts';
-import { SqliteDatabase, type SqliteConnection } from '../../libsql.ts';
+import { isCode } from '../../files/files.ts';
+import { withConnection, type SqliteConnection } from '../../libsql.ts';
 import { whileBusy } from './sqlite-busy.ts';
 
 /**
@@ -36,13 +36,6 @@ function userVersionOf({ id, base }: Stamp): number {
 
 export function nextId({ id }: Stamp): number {
   return (id + 1) & mask;
-}
-
-/** A stamp that no log of the same store can have as its base: the ids of a store are close together. */
-export function foreignStamp({ id }: Stamp, random: number): Stamp {
-  const half = 2 ** (idBits - 1);
-  const other = (id + half / 2 + Math.floor(random * half)) & mask;
-  return { id: other, base: other };
 }
 
 function belongs(file: Stamp, log: Stamp): boolean {
@@ -82,15 +75,12 @@ export async function pairFault(file: string): Promise<string | null> {
 const putBack = (name: string): string => `Put back the ${name} that belongs to the log, if you have it`;
 
 function readStamp(url: string): Promise<Stamp> {
-  return whileBusy(() => {
-    const db = new SqliteDatabase(url);
-    try {
+  return whileBusy(() =>
+    withConnection(url, (db) => {
       db.pragma('busy_timeout = 0');
       return storedStamp(db);
-    } finally {
-      db.close();
-    }
-  });
+    }),
+  );
 }
 
 /** What the connection reads. */
@@ -103,6 +93,14 @@ export function storedStamp(db: SqliteConnection): Stamp {
 /** Stores a stamp. In a transaction, it is committed with it. */
 export function storeStamp(db: SqliteConnection, stamp: Stamp): void {
   db.exec(`PRAGMA user_version = ${userVersionOf(stamp)}`);
+}
+
+/** Gives a copy of a store a stamp that no log of that store can have as its base: the ids of a store are close together. Durable. */
+export function stampCopy(db: SqliteConnection): void {
+  db.exec('PRAGMA synchronous = FULL');
+  const half = 2 ** (idBits - 1);
+  const id = (storedStamp(db).id + half / 2 + Math.floor(Math.random() * half)) & mask;
+  storeStamp(db, { id, base: id });
 }
 
 function sizeOf(file: string): number {

@@ -1,4 +1,0 @@
-/** Whether the error has this code, for example `ENOENT`. */
-export function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
