@@ -1,4 +1,4 @@
-import { addressGroup } from '@sluice/gateway/accounts/guard.ts';
+import { networkOf } from '@sluice/gateway/ratelimit/address-limit.ts';
 import { publicOrigins } from '@sluice/gateway/accounts/sign-in/public-origins.ts';
 import { newToken } from '@sluice/gateway/accounts/secrets.ts';
 import { endedSessionCookie, sessionCookie, sessionTokenOf } from '@sluice/gateway/accounts/sessions/session-cookie.ts';
@@ -115,5 +115,5 @@ describe('addresses that are counted as one client', () => {
     ['::', '0:0:0:0'],
     ['1::2:3:4:5:6', '1:0:0:2'],
     ['64:ff9b::192.0.2.1', '64:ff9b:0:0'],
-  ])('%s is one of %s', (address, group) => expect(addressGroup(address)).toBe(group));
+  ])('%s is one of %s', (address, group) => expect(networkOf(address)).toBe(group));
 });

@@ -1,20 +1,21 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { TObject } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import type { Authenticator } from '../auth/principal.ts';
-import { errorAnswer, jsonAnswer } from '../http/answers.ts';
+import { errorAnswer, jsonAnswer, refusalAnswer, type Refusal } from '../http/answers.ts';
 import { bodyCheck } from '../http/body/body.ts';
 import { clientAddressOf } from '../http/callers/client-address.ts';
 import { retryAfterSeconds } from '../http/headers/rate-headers.ts';
 import type { Route } from '../http/router.ts';
+import { networkOf } from '../ratelimit/address-limit.ts';
 import { inProcessLimiter } from '../ratelimit/create.ts';
 import type { Quota } from '../ratelimit/limiter.ts';
+import type { StoredAccount } from '../store/sql/tables/accounts.ts';
 import type { Store } from '../store/store.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 import type { UsageOfKeys } from '../usage/usage-of-keys.ts';
-import { addressGroup, mayRead, originOfChange } from './guard.ts';
 import type { Nonces } from './sign-in/nonces.ts';
-import { publicOrigins, type PublicOrigin, type PublicOrigins } from './sign-in/public-origins.ts';
+import { mayRead, originOfChange, publicOrigins, type PublicOrigin, type PublicOrigins } from './sign-in/public-origins.ts';
 import { sessionCookie, sessionTokenOf } from './sessions/session-cookie.ts';
 import { beginSession, findSession, isCsrfTokenOf, maxSessionMs, type SignedIn } from './sessions/sessions.ts';
 import type { WalletParts } from './wallets.ts';
@@ -65,17 +66,27 @@ export class Gate {
     return publicOrigins(this.#options.config, this.#options.port());
   }
 
-  /** Handles a request that changes nothing. */
-  async read(request: HttpRequest, handler: (signedIn: SignedIn | null) => HttpAnswer | Promise<HttpAnswer>): Promise<HttpAnswer> {
-    const refusal = await this.#limit(request, `address:${this.#addressOf(request)}`, requestQuota);
-    if (refusal !== null) return refusal;
-    if (!mayRead(request, this.origins())) return foreign(request);
-    return handler(await this.#signedIn(request));
+  /** A route that changes nothing. */
+  read(path: string, handler: (request: HttpRequest, signedIn: SignedIn | null) => HttpAnswer | Promise<HttpAnswer>): Route {
+    const answer = async (request: HttpRequest): Promise<HttpAnswer> => {
+      const refusal = await this.#limit(request, `address:${this.#addressOf(request)}`, requestQuota);
+      if (refusal !== null) return refusal;
+      if (!mayRead(request, this.origins())) return foreign(request);
+      return handler(request, await this.#signedIn(request));
+    };
+    return { method: 'GET', path, handler: answer };
+  }
+
+  /** A route that shows something to a visitor who is signed in. */
+  list(path: string, make: (account: StoredAccount) => Promise<unknown>): Route {
+    return this.read(path, async (request, signedIn) =>
+      signedIn === null ? refusalAnswer(request, notSignedIn) : jsonAnswer(await make(signedIn.account)),
+    );
   }
 
   /** A route for a change that any visitor of our pages may make. */
-  visitor<B>(path: string, schema: TObject | undefined, handler: VisitorHandler<B>): Route {
-    const check = bodyCheck<B>({ body: schema });
+  visitor<Body extends TObject>(path: string, schema: Body | undefined, handler: VisitorHandler<Static<Body>>): Route {
+    const check = bodyCheck<Static<Body>>({ body: schema });
     return {
       method: 'POST',
       path,
@@ -85,14 +96,14 @@ export class Gate {
         const origin = this.#originOf(request);
         if ('status' in origin) return origin;
         const read = check(request, body);
-        return read.ok ? handler(request, read.value, origin) : errorAnswer(request, read.error, read.message, read.details);
+        return read.ok ? handler(request, read.value, origin) : refusalAnswer(request, read);
       },
     };
   }
 
   /** A route for a change that requires a visitor who is signed in. */
-  change<B>(path: string, schema: TObject | undefined, handler: ChangeHandler<B>): Route {
-    const check = bodyCheck<B>({ body: schema });
+  change<Body extends TObject>(path: string, schema: Body | undefined, handler: ChangeHandler<Static<Body>>): Route {
+    const check = bodyCheck<Static<Body>>({ body: schema });
     return {
       method: 'POST',
       path,
@@ -102,12 +113,12 @@ export class Gate {
         const origin = this.#originOf(request);
         if ('status' in origin) return origin;
         const signedIn = await this.#signedIn(request);
-        if (signedIn === null) return notSignedIn(request);
+        if (signedIn === null) return refusalAnswer(request, notSignedIn);
         if (!isCsrfTokenOf(signedIn, request.headers.get('x-csrf-token'))) {
           return errorAnswer(request, 'FORBIDDEN', 'The header X-CSRF-Token is missing, or belongs to another session.');
         }
         const read = check(request, body);
-        if (!read.ok) return errorAnswer(request, read.error, read.message, read.details);
+        if (!read.ok) return refusalAnswer(request, read);
         const tooMany = await this.#limit(request, `account:${signedIn.account.id}`, changeQuota);
         return tooMany ?? handler(request, signedIn, read.value, origin, segments);
       },
@@ -148,20 +159,15 @@ export class Gate {
   }
 
   #addressOf(request: HttpRequest): string {
-    return addressGroup(this.#clientAddress(request.remoteAddress, () => request.headers.get('x-forwarded-for')));
+    return networkOf(this.#clientAddress(request.remoteAddress, () => request.headers.get('x-forwarded-for')));
   }
 
   async #limit(request: HttpRequest, key: string, quota: Quota): Promise<HttpAnswer | null> {
     const decision = await this.#limiter.take(key, quota, 1);
     if (decision.admitted) return null;
     const seconds = retryAfterSeconds(decision);
-    return errorAnswer(
-      request,
-      'RATE_LIMIT',
-      `Too many requests. The next one is accepted in ${seconds} s.`,
-      { retryAfterSeconds: seconds },
-      { 'Retry-After': String(seconds) },
-    );
+    const message = `Too many requests. The next one is accepted in ${seconds} s.`;
+    return refusalAnswer(request, { error: 'RATE_LIMIT', message, details: { retryAfterSeconds: seconds }, retryAfterSeconds: seconds });
   }
 }
 
@@ -172,9 +178,7 @@ const linkFaults: Readonly<Partial<Record<SignInFault, string>>> = {
   link: `This sign-in link has expired, or belongs to another server. ${anotherLink}`,
 };
 
-export function notSignedIn(request: HttpRequest): HttpAnswer {
-  return errorAnswer(request, 'UNAUTHENTICATED', 'Sign in first.');
-}
+const notSignedIn: Refusal = { error: 'UNAUTHENTICATED', message: 'Sign in first.' };
 
 function foreign(request: HttpRequest): HttpAnswer {
   return errorAnswer(request, 'FORBIDDEN', 'Only the page of the dashboard may send this request. PUBLIC_URL sets its address.');

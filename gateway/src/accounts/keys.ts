@@ -1,9 +1,9 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Plan } from '@sluice/shared/config/plans.ts';
-import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import { createApiKey, deleteApiKey, endOfKeyMs, rotateApiKey } from '../auth/api-keys.ts';
 import { planOf } from '../auth/key-ring.ts';
 import { readIpRanges } from '../auth/ip-ranges.ts';
+import type { Refusal } from '../http/answers.ts';
 import type { StoredAccount } from '../store/sql/tables/accounts.ts';
 import { maxKeysPerAccount, type StoredKey } from '../store/sql/tables/keys.ts';
 import type { Store } from '../store/store.ts';
@@ -13,10 +13,8 @@ import type { NewKeyBody } from './schemas.ts';
 /** Maximum number of keys in one list; the newest are listed. `unlisted` is the number of the others. */
 const maxListed = 500;
 
-/** The result of a request about keys. */
-export type KeysOutcome =
-  | { readonly value: unknown }
-  | { readonly error: ErrorCode; readonly message?: string; readonly details?: Readonly<Record<string, unknown>> };
+/** The result of a request about keys or wallets. */
+export type Outcome = { readonly value: unknown } | Refusal;
 
 export const wrongLabel = 'must have printable characters only';
 
@@ -33,24 +31,22 @@ interface ListParts {
 }
 
 /** The keys of an account, or all keys for the operator; newest first. */
-export async function listKeys({ store, usage, config }: ListParts, account: StoredAccount, nowMs: number): Promise<KeysOutcome> {
+export async function listKeys({ store, usage, config }: ListParts, account: StoredAccount, nowMs: number): Promise<unknown> {
   const keys = isOperator(account) ? await store.keys.all() : await store.keys.ofAccount(account.id);
   const listed = keys.slice(-maxListed).toReversed();
   return {
-    value: {
-      keys: listed.map((key) => ({
-        ...shownKey(key, nowMs),
-        ...shownUsage(key, usage, planOf(config.plans[key.plan], key.limits), nowMs),
-        ...(isOperator(account) ? { accountId: key.accountId, limits: key.limits } : {}),
-      })),
-      unlisted: keys.length - listed.length,
-      gateways: usage.gateways(),
-    },
+    keys: listed.map((key) => ({
+      ...shownKey(key, nowMs),
+      ...shownUsage(key, usage, planOf(config.plans[key.plan], key.limits), nowMs),
+      ...(isOperator(account) ? { accountId: key.accountId, limits: key.limits } : {}),
+    })),
+    unlisted: keys.length - listed.length,
+    gateways: usage.gateways(),
   };
 }
 
 /** Creates a key. Only this answer contains its secret. */
-export async function makeKey(store: Store, account: StoredAccount, body: NewKeyBody, nowMs: number): Promise<KeysOutcome> {
+export async function makeKey(store: Store, account: StoredAccount, body: NewKeyBody, nowMs: number): Promise<Outcome> {
   if (!isOperator(account) && (body.plan !== undefined || body.limits !== undefined)) {
     return { error: 'FORBIDDEN', message: 'Only the operator can set the plan and the limits of a key.' };
   }
@@ -80,13 +76,13 @@ export async function makeKey(store: Store, account: StoredAccount, body: NewKey
 }
 
 /** Gives a key a new secret, which is shown once. The old secret works for another `overlapSeconds`. */
-export async function rotateKey(store: Store, account: StoredAccount, id: string, overlapSeconds: number): Promise<KeysOutcome> {
+export async function rotateKey(store: Store, account: StoredAccount, id: string, overlapSeconds: number): Promise<Outcome> {
   if ((await findVisibleKey(store, account, id)) === null) return noSuchKey;
   const shown = await rotateApiKey(store, id, overlapSeconds * 1000);
   return shown === null ? { error: 'NOT_FOUND', message: 'This key has been revoked or has expired.' } : { value: shown };
 }
 
-export async function deleteKey(store: Store, account: StoredAccount, id: string): Promise<KeysOutcome> {
+export async function deleteKey(store: Store, account: StoredAccount, id: string): Promise<Outcome> {
   if ((await findVisibleKey(store, account, id)) === null) return noSuchKey;
   return (await deleteApiKey(store, id)) ? { value: { id } } : noSuchKey;
 }

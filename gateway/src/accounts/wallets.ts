@@ -3,7 +3,7 @@ import { mayUseWallet } from './wallet-access.ts';
 import { operatorAccountId, type StoredAccount } from '../store/sql/tables/accounts.ts';
 import { limitsOf, type StoredWallet, type WalletInsertion } from '../store/sql/tables/wallets.ts';
 import type { Store } from '../store/store.ts';
-import { labelOf, wrongLabel, type KeysOutcome } from './keys.ts';
+import { labelOf, wrongLabel, type Outcome } from './keys.ts';
 import type { DefaultWalletBody, ImportBody, NewWalletBody } from './schemas.ts';
 
 /** Maximum number of wallets in one list, the newest ones. The list also has the number of the others. */
@@ -30,19 +30,19 @@ export interface WalletParts {
 }
 
 const isOf = (account: StoredAccount, wallet: Pick<StoredWallet, 'accountId'>): boolean => mayUseWallet({ accountId: account.id }, wallet);
-const noSuchWallet: KeysOutcome = { error: 'NOT_FOUND', message: 'Your account has no such wallet on this server.' };
-const noSigner: KeysOutcome = {
+const noSuchWallet: Outcome = { error: 'NOT_FOUND', message: 'Your account has no such wallet on this server.' };
+const noSigner: Outcome = {
   error: 'UPSTREAM_UNAVAILABLE',
   message:
     'No signing process is ready to seal the wallet. On the machine of the server, `sluice wallets create` makes one, and says what is missing.',
 };
-const onPaper: KeysOutcome = { error: 'FORBIDDEN', message: 'On paper, `POST /paper/wallets` makes wallets. They have no secret keys.' };
-const notInserted: Readonly<Record<Exclude<WalletInsertion, 'stored'>, KeysOutcome>> = {
+const onPaper: Outcome = { error: 'FORBIDDEN', message: 'On paper, `POST /paper/wallets` makes wallets. They have no secret keys.' };
+const notInserted: Readonly<Record<Exclude<WalletInsertion, 'stored'>, Outcome>> = {
   exists: { error: 'FORBIDDEN', message: 'This wallet is on the server already.' },
   account_full: { error: 'FORBIDDEN', message: `An account has at most ${maxPerAccount} wallets.`, details: { limit: maxPerAccount } },
   full: { error: 'UPSTREAM_UNAVAILABLE', message: 'The keystore has no space for another wallet.' },
 };
-const badLabel: KeysOutcome = { error: 'INVALID_REQUEST', details: { fields: { label: wrongLabel } } };
+const badLabel: Outcome = { error: 'INVALID_REQUEST', details: { fields: { label: wrongLabel } } };
 
 /** The custodial wallets of an account, newest first, without their sealed seeds, and the keys that trade with them by default. */
 export async function listOwnWallets({ store, keystore, faucet }: WalletParts, account: StoredAccount): Promise<unknown> {
@@ -60,21 +60,13 @@ export async function listOwnWallets({ store, keystore, faucet }: WalletParts, a
   };
 }
 
-export async function createWallet(parts: WalletParts, account: StoredAccount, body: NewWalletBody): Promise<KeysOutcome> {
-  return addWallet(parts, account, body, null);
-}
-
-/** Imports a wallet. The secret key is in no answer. */
-export async function importWallet(parts: WalletParts, account: StoredAccount, body: ImportBody): Promise<KeysOutcome> {
-  return addWallet(parts, account, body, body.secretKey);
-}
-
-async function addWallet(
+/** Makes a wallet, or imports that of a secret key, which is in no answer. */
+export async function addWallet(
   { store, keystore, seal }: WalletParts,
   account: StoredAccount,
-  body: NewWalletBody,
-  secretKey: string | null,
-): Promise<KeysOutcome> {
+  body: NewWalletBody | ImportBody,
+): Promise<Outcome> {
+  const secretKey = 'secretKey' in body ? body.secretKey : null;
   const label = labelOf(body);
   if (label === undefined) return badLabel;
   const sealed = await seal(secretKey);
@@ -89,7 +81,7 @@ async function addWallet(
   return inserted === 'stored' ? { value: { publicKey: wallet.publicKey } } : notInserted[inserted];
 }
 
-export async function nameWallet(parts: WalletParts, account: StoredAccount, publicKey: string, body: NewWalletBody): Promise<KeysOutcome> {
+export async function nameWallet(parts: WalletParts, account: StoredAccount, publicKey: string, body: NewWalletBody): Promise<Outcome> {
   const label = labelOf(body);
   if (label === undefined) return badLabel;
   if ((await ownWallet(parts, account, publicKey)) === null) return noSuchWallet;
@@ -103,7 +95,7 @@ export async function chooseDefault(
   account: StoredAccount,
   publicKey: string,
   { keyId }: DefaultWalletBody,
-): Promise<KeysOutcome> {
+): Promise<Outcome> {
   if ((await ownWallet(parts, account, publicKey)) === null) return noSuchWallet;
   const key = await parts.store.keys.byId(keyId);
   if (key === null || key.revokedAtMs !== null || !mayUseWallet(key, { accountId: account.id })) {
@@ -114,7 +106,7 @@ export async function chooseDefault(
 }
 
 /** Gives simulated coins to a wallet of the account. */
-export async function useFaucet(parts: WalletParts, account: StoredAccount, publicKey: string): Promise<KeysOutcome> {
+export async function useFaucet(parts: WalletParts, account: StoredAccount, publicKey: string): Promise<Outcome> {
   if (!parts.faucet.isOpen()) return { error: 'FORBIDDEN', message: 'Only live trading on a simulated chain has a faucet.' };
   if ((await ownWallet(parts, account, publicKey)) === null) return noSuchWallet;
   return (await parts.faucet.give(publicKey))

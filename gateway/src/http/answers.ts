@@ -52,3 +52,19 @@ export function errorAnswer(
   const body = { error, ...(inList ? { errors: errorTexts(error) } : {}), requestId: request.requestId };
   return jsonAnswer(body, { status, headers: { ...retry, ...challenge, ...headers } });
 }
+
+/** Why a request is refused, and after how many seconds it may be repeated. */
+export interface Refusal {
+  readonly error: ErrorCode;
+  readonly message?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly retryAfterSeconds?: number;
+}
+
+export function refusalAnswer(
+  request: HttpRequest,
+  { error, message, details, retryAfterSeconds: wait }: Refusal,
+  inList = false,
+): HttpAnswer {
+  return errorAnswer(request, error, message, details, wait === undefined ? {} : { 'Retry-After': String(wait) }, inList);
+}

@@ -1,7 +1,7 @@
-import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import type { AnswerOf, BodyOf, EndpointSpec, ParamsOf, QueryOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { HttpRequest } from '../transport/transport.ts';
+import type { Refusal } from './answers.ts';
 
 /** An accepted request: its parts match the schemas of the endpoint, the key is valid, and the request was counted. */
 export interface Call<E extends EndpointSpec> {
@@ -24,12 +24,7 @@ export type EndpointAnswer<E extends EndpointSpec> =
         readonly headers: Readonly<Record<string, string>>;
       };
     }
-  | {
-      readonly error: ErrorCode;
-      readonly message?: string;
-      readonly details?: Readonly<Record<string, unknown>>;
-      readonly retryAfterSeconds?: number;
-    };
+  | Refusal;
 
 /** Returns expected outcomes as values. If it throws, the answer is 500 and the error is logged. It may return without a promise. */
 export type EndpointHandler<E extends EndpointSpec> = (call: Call<E>) => EndpointAnswer<E> | Promise<EndpointAnswer<E>>;

@@ -2,7 +2,7 @@ import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import { transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody } from '../transport/transport.ts';
-import { commonLines, errorAnswer } from './answers.ts';
+import { commonLines, errorAnswer, refusalAnswer } from './answers.ts';
 import { createCallers, type Caller, type CallerOptions } from './callers/callers.ts';
 import { pumpPortalAdvice } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { corsPolicy } from './headers/cors.ts';
@@ -72,11 +72,7 @@ export function createRouter(options: RouterOptions): Router {
   /** An answer that is the same for all callers. If a key is sent, the request is counted, and the answer reports what is left. */
   const forAll = (request: HttpRequest, cost: 0 | 1, make: () => HttpAnswer): HttpAnswer | Promise<HttpAnswer> => {
     const answer = (caller: Caller): HttpAnswer => {
-      const { refusal } = caller;
-      const made =
-        refusal?.error === 'RATE_LIMIT'
-          ? errorAnswer(request, refusal.error, refusal.message, refusal.details, { 'Retry-After': String(refusal.retryAfterSeconds) })
-          : make();
+      const made = caller.refusal?.error === 'RATE_LIMIT' ? refusalAnswer(request, caller.refusal) : make();
       return { ...made, lines: made.lines + callerLines(request, caller) };
     };
     const caller = identify(request, { cost }, false);

@@ -1,9 +1,8 @@
-import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpAnswer, HttpRequest, ReceivedBody } from '../transport/transport.ts';
 import { missingEndpoint, missingLists } from '../auth/plan-features.ts';
-import { commonLines, errorAnswer, jsonLines, linesOf } from './answers.ts';
+import { commonLines, jsonLines, linesOf, refusalAnswer, type Refusal } from './answers.ts';
 import { bodyCheck, type CheckBody } from './body/body.ts';
 import type { Caller, IdentifyCaller } from './callers/callers.ts';
 import { pathCheck, queryCheck, type CheckPath, type CheckQuery } from './callers/checks.ts';
@@ -15,7 +14,6 @@ import type { BoundEndpoint, Call, EndpointAnswer, EndpointHandler } from './end
 
 type Spec = EndpointSpec;
 type Answer = EndpointAnswer<Spec>;
-type Fault = Extract<Answer, { error: ErrorCode }>;
 /** `segments`: the undecoded parameters in the path. Never throws. Returns a promise only if it must wait. */
 export type RunEndpoint = (request: HttpRequest, segments: readonly string[], body: ReceivedBody) => HttpAnswer | Promise<HttpAnswer>;
 
@@ -113,7 +111,7 @@ function answerTo(
 }
 
 /** Why a caller may not use an endpoint that is not open; null if it may. */
-function refusalOf({ spec, admitKeyless }: Prepared, request: HttpRequest, { principal, refusal, decision }: Caller): Fault | null {
+function refusalOf({ spec, admitKeyless }: Prepared, request: HttpRequest, { principal, refusal, decision }: Caller): Refusal | null {
   if (principal === null && refusal !== null) return refusal;
   if (principal === null) return admitKeyless === null ? { error: 'UNAUTHENTICATED' } : admitKeyless(request);
   const { access, id } = spec;
@@ -137,7 +135,7 @@ function readCall(
   segments: readonly string[],
   received: ReceivedBody,
   { principal }: Caller,
-): Call<Spec> | Fault {
+): Call<Spec> | Refusal {
   const body = checkBody(request, received);
   if (!body.ok) return body;
   const missing = principal !== null && Array.isArray(body.value) ? missingLists(principal) : null;
@@ -164,18 +162,10 @@ function render(endpoint: Prepared, request: HttpRequest, answer: Answer, caller
     if (isUnchanged(request, headers)) return { status: 304, lines: commonLines + lines, headers, body: '' };
     return { status: 200, lines: commonLines + lines, headers: all, body };
   }
-  const { error, message, details, retryAfterSeconds } = answer;
   // A page of the documentation that does not exist.
-  const page = error === 'NOT_FOUND' && endpoint.isOpen ? endpoint.browserPages.missing(request) : null;
+  const page = answer.error === 'NOT_FOUND' && endpoint.isOpen ? endpoint.browserPages.missing(request) : null;
   if (page !== null) return page;
-  const made = errorAnswer(
-    request,
-    error,
-    message,
-    details,
-    retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) },
-    endpoint.spec.dialect === true,
-  );
+  const made = refusalAnswer(request, answer, endpoint.spec.dialect === true);
   return { ...made, lines: made.lines + lines };
 }
 

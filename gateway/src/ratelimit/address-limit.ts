@@ -16,15 +16,18 @@ export function addressLimit(quota: Quota, clock: Pick<LimitClock, 'nowUs'>): Ad
   return (address) => Math.ceil(limits.take(networkOf(address), gcra, 1, clock.nowUs()).waitUs / 1000);
 }
 
-/** The /64 network of an IPv6 address. One client usually has a whole network, and must not get a limit for each address. */
+/** The addresses that are counted together: one IPv4 address, or the /64 network of an IPv6 address, which one client usually has alone. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  if (tail !== undefined) groups.push(...Array.from({ length: Math.max(0, 8 - groups.length - tail.split(':').length) }, () => '0'));
+  const [head, tail] = address.split('::').map((part) => (part === '' ? [] : part.split(':')));
+  const groups = head ?? [];
+  if (tail !== undefined) {
+    // An IPv4 address at the end counts as two groups.
+    const missing = 8 - groups.length - tail.length - (address.includes('.') ? 1 : 0);
+    groups.push(...Array.from({ length: Math.max(0, missing) }, () => '0'), ...tail);
+  }
   return groups
-    .concat(tail === undefined ? [] : tail.split(':'))
     .slice(0, 4)
-    .map((group) => Number.parseInt(group === '' ? '0' : group, 16).toString(16))
+    .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':');
 }

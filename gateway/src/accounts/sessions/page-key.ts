@@ -4,7 +4,7 @@ import { operatorAccountId, type StoredAccount } from '../../store/sql/tables/ac
 import { maxKeysPerAccount, type StoredKey } from '../../store/sql/tables/keys.ts';
 import type { Store } from '../../store/store.ts';
 import { scopes } from '@sluice/shared/wire/values/plans.ts';
-import type { KeysOutcome } from '../keys.ts';
+import type { Outcome } from '../keys.ts';
 
 /** Label of the keys that the page makes for itself. */
 const pageKeyLabel = 'Dashboard';
@@ -13,7 +13,7 @@ const pageKeyLabel = 'Dashboard';
  * The key with which the page of a session acts: an active key of the account with the scopes `read` and `stream` from any address, if
  * possible with `trade`; the oldest of them. If there is none, one is created. Its secret is discarded, so that only sessions can use it.
  */
-export async function choosePageKey(store: Store, account: StoredAccount, nowMs: number): Promise<KeysOutcome> {
+export async function choosePageKey(store: Store, account: StoredAccount, nowMs: number): Promise<Outcome> {
   const keys = account.id === operatorAccountId ? await store.keys.all() : await store.keys.ofAccount(account.id);
   const usable = keys.filter((key) => isUsable(key, account, nowMs));
   const chosen = usable.find((key) => key.scopes.includes('trade')) ?? usable[0];

@@ -1,13 +1,13 @@
 import type { Authenticator, Principal } from '../../auth/principal.ts';
 import type { FindSessionCaller } from '../../http/callers/callers.ts';
+import { networkOf } from '../../ratelimit/address-limit.ts';
 import { inProcessLimiter } from '../../ratelimit/create.ts';
 import type { Quota } from '../../ratelimit/limiter.ts';
 import { StoreUnavailableError } from '../../store/store-unavailable.ts';
 import type { HttpRequest } from '../../transport/transport.ts';
 import type { DashboardOptions } from '../gate.ts';
-import { addressGroup, mayRead, originOfChange } from '../guard.ts';
 import { principalOfKey } from './page-key.ts';
-import { publicOrigins } from '../sign-in/public-origins.ts';
+import { mayRead, originOfChange, publicOrigins } from '../sign-in/public-origins.ts';
 import { sessionTokenOf } from './session-cookie.ts';
 import { findSession, isCsrfTokenOf } from './sessions.ts';
 
@@ -35,7 +35,7 @@ export function createSessionCallers(options: SessionCallerOptions): FindSession
     if (!origins.ok || !mayRead(request, origins)) return null;
     if (request.method !== 'GET' && request.method !== 'HEAD' && originOfChange(request, origins) === null) return null;
     const token = sessionTokenOf(request.headers.get('cookie'), origins.secure);
-    if (token === null || !(await limiter.take(`session:${addressGroup(addressOf(request))}`, quota, 1)).admitted) return null;
+    if (token === null || !(await limiter.take(`session:${networkOf(addressOf(request))}`, quota, 1)).admitted) return null;
     try {
       const nowMs = store.time.nowMs();
       const signedIn = await findSession(store, token, nowMs);

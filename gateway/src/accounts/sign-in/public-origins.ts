@@ -1,5 +1,6 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import { isLoopback } from '@sluice/shared/config/loopback.ts';
+import type { HttpRequest } from '../../transport/transport.ts';
 
 /** A public origin of the dashboard, in the form in which browsers send it. */
 export interface PublicOrigin {
@@ -42,4 +43,23 @@ function originOf(url: string): PublicOrigin {
 
 function unique(origins: readonly PublicOrigin[]): PublicOrigin[] {
   return [...new Map(origins.map((one) => [one.origin, one])).values()];
+}
+
+/**
+ * Our origin from whose page a changing request comes. Null if it comes from elsewhere, or its origin is unknown. Browsers send both headers,
+ * and no page can forge them (Fetch standard; Fetch Metadata).
+ */
+export function originOfChange(request: HttpRequest, { origins }: PublicOrigins & { readonly ok: true }): PublicOrigin | null {
+  const site = request.headers.get('sec-fetch-site');
+  if (site !== undefined && site !== 'same-origin') return null;
+  const origin = request.headers.get('origin');
+  return origins.find((one) => one.origin === origin) ?? null;
+}
+
+/** Whether our own page or the address bar sends the request. Programs do not send these headers, and are allowed. */
+export function mayRead(request: HttpRequest, origins: PublicOrigins): boolean {
+  const site = request.headers.get('sec-fetch-site');
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
+  const origin = request.headers.get('origin');
+  return origin === undefined || !origins.ok || origins.origins.some((one) => one.origin === origin);
 }

@@ -1,20 +1,13 @@
 import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
 import { Type, type TSchema } from 'typebox';
-import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpRequest, ReceivedBody } from '../../transport/transport.ts';
+import type { Refusal } from '../answers.ts';
 import { withoutBom } from './bom.ts';
 import { readForm } from './read-form.ts';
 import { readJson } from './read-json.ts';
 
-export type BodyOutcome<T> =
-  | { readonly ok: true; readonly value: T }
-  | {
-      readonly ok: false;
-      readonly error: ErrorCode;
-      readonly message?: string;
-      readonly details?: Readonly<Record<string, unknown>>;
-    };
+type BodyOutcome<T> = { readonly ok: true; readonly value: T } | ({ readonly ok: false } & Refusal);
 
 const whole = '(body)';
 const jsonType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;

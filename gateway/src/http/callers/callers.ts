@@ -1,27 +1,19 @@
-import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import { addressAllowed } from '../../auth/ip-ranges.ts';
 import { parseApiKey } from '../../auth/key-format.ts';
 import type { Authenticator, Principal } from '../../auth/principal.ts';
 import type { KeyLimits } from '../../ratelimit/key-limit.ts';
 import type { LimitDecision, Quota } from '../../ratelimit/limiter.ts';
 import type { HttpRequest } from '../../transport/transport.ts';
+import type { Refusal } from '../answers.ts';
 import { apiKeyOf } from './credentials.ts';
 import { retryAfterSeconds } from '../headers/rate-headers.ts';
-
-/** Why a caller with a valid key is refused. */
-export interface CallerRefusal {
-  readonly error: ErrorCode;
-  readonly message: string;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly retryAfterSeconds?: number;
-}
 
 /** The caller. `principal` is null for an unknown caller: one without a key or session, or with an invalid one. Nothing is stored about it. */
 export interface Caller {
   readonly principal: Principal | null;
   /** What is left of the key's limit; null for an unknown caller. */
   readonly decision: LimitDecision | null;
-  readonly refusal: CallerRefusal | null;
+  readonly refusal: Refusal | null;
 }
 
 const unknownCaller: Caller = { principal: null, decision: null, refusal: null };
@@ -97,12 +89,12 @@ export function createCallers({ authenticator, limits, addressOf, findSession }:
   };
 }
 
-function addressRefusal({ ipRanges }: Principal, address: string): CallerRefusal | null {
+function addressRefusal({ ipRanges }: Principal, address: string): Refusal | null {
   if (addressAllowed(ipRanges, address)) return null;
   return { error: 'FORBIDDEN', message: 'The key may not be used from this address.', details: { address } };
 }
 
-function callerOf(principal: Principal, decision: LimitDecision, refusal: CallerRefusal | null): Caller {
+function callerOf(principal: Principal, decision: LimitDecision, refusal: Refusal | null): Caller {
   return {
     principal,
     decision,
@@ -110,7 +102,7 @@ function callerOf(principal: Principal, decision: LimitDecision, refusal: Caller
   };
 }
 
-function rateRefusal(limit: number, decision: LimitDecision): CallerRefusal {
+function rateRefusal(limit: number, decision: LimitDecision): Refusal {
   const seconds = retryAfterSeconds(decision);
   return {
     error: 'RATE_LIMIT',

@@ -2,11 +2,11 @@ import { keylessQuota } from '@sluice/shared/wire/rest/endpoint.ts';
 import { addressLimit } from '../../ratelimit/address-limit.ts';
 import { processClock, type LimitClock } from '../../ratelimit/limit-clock.ts';
 import type { HttpRequest } from '../../transport/transport.ts';
-import type { CallerRefusal } from './callers.ts';
+import type { Refusal } from '../answers.ts';
 import { apiKeyOf } from './credentials.ts';
 
 /** Why a request without a valid key is refused, at an endpoint that needs none (`keyless`); null if it is served. */
-export type AdmitKeyless = (request: HttpRequest) => Pick<CallerRefusal, 'error'> | CallerRefusal | null;
+export type AdmitKeyless = (request: HttpRequest) => Refusal | null;
 
 /** Serves requests without a key, counted by the address of the client. A wrong key is refused even here. */
 export function createKeyless(addressOf: (request: HttpRequest) => string, clock: Pick<LimitClock, 'nowUs'> = processClock): AdmitKeyless {
