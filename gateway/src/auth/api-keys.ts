@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { PlanName, Scope } from '@sluice/shared/wire/values/plans.ts';
-import type { KeyInsertOutcome, KeyLimits, StoredKey } from '../store/sql/tables/keys.ts';
+import { endOfSecretsMs, type KeyInsertOutcome, type KeyLimits, type StoredKey } from '../store/sql/tables/keys.ts';
 import type { Store } from '../store/store.ts';
 import { newApiKey, newKeyId, parseApiKey } from './key-format.ts';
 import { openKeyHash } from './pepper.ts';
@@ -59,9 +59,7 @@ export function deleteApiKey(store: Store, id: string): Promise<boolean> {
 
 /** When the last of the key's secrets expires; null if it does not expire. */
 export function endOfKeyMs(key: StoredKey): number | null {
-  if (key.revokedAtMs !== null) return key.revokedAtMs;
-  const ends = key.secrets.map((secret) => secret.endsAtMs);
-  return ends.includes(null) ? null : Math.max(0, ...ends.filter((end) => end !== null));
+  return key.revokedAtMs ?? endOfSecretsMs(key.secrets);
 }
 
 /** The stored key for which this key is valid now, read from the store. Null: none. For occasional checks; requests use the authenticator. */

@@ -45,18 +45,24 @@ const compiled = new WeakMap<readonly string[], BlockList>();
  */
 export function addressAllowed(ranges: readonly string[], address: string): boolean {
   if (ranges.length === 0) return true;
-  const family = isIP(address);
-  if (family === 0) return false;
+  if (isIP(address) === 0) return false;
   let list = compiled.get(ranges);
-  if (list === undefined) compiled.set(ranges, (list = compile(ranges)));
-  return list.check(address, family === 4 ? 'ipv4' : 'ipv6');
+  if (list === undefined) compiled.set(ranges, (list = compileRanges(ranges)));
+  return list.check(address, familyOf(address));
 }
 
-function compile(ranges: readonly string[]): BlockList {
+/** `ranges`: addresses, or networks in CIDR form. */
+export function compileRanges(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
     const [address = '', prefix] = range.split('/');
-    list.addSubnet(address, Number(prefix), isIP(address) === 4 ? 'ipv4' : 'ipv6');
+    if (prefix === undefined) list.addAddress(address, familyOf(address));
+    else list.addSubnet(address, Number(prefix), familyOf(address));
   }
   return list;
+}
+
+/** Of a text that is an address. */
+export function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }

@@ -11,12 +11,10 @@ export interface TicketHolder {
   readonly address: string | null;
 }
 
-export type IssuedTicket = { readonly ok: true; readonly ticket: string } | { readonly ok: false };
-
 /** Tickets let a browser open a stream without knowing the key. A ticket works once, for `ticketTtlMs`, on any gateway. */
 export interface Tickets {
-  /** Creates a ticket; fails while tickets cannot be stored. */
-  issue(holder: TicketHolder): Promise<IssuedTicket>;
+  /** Creates a ticket. Null: tickets cannot be stored at present. */
+  issue(holder: TicketHolder): Promise<string | null>;
   /** Uses up a ticket, and returns its owner. Null: no such ticket, or it is used or expired. */
   take(ticket: string): Promise<TicketHolder | null | 'unavailable'>;
   close(): void;
@@ -40,27 +38,14 @@ function newTicket(): string {
 }
 
 /** Stores tickets in Redis if it is configured, otherwise in this process. Rejects with a `BusError` if Redis cannot be reached at the start. */
-export async function createTickets({
-  redisUrls,
-  seal,
-  log,
-}: {
-  readonly redisUrls: readonly string[] | null;
-  readonly seal: RecordSeal;
-  readonly log: Logger;
-}): Promise<Tickets> {
+export async function createTickets(redisUrls: readonly string[] | null, seal: RecordSeal, log: Logger): Promise<Tickets> {
   if (redisUrls === null) return inProcessTickets();
   return redisTickets(await RedisConnection.open(redisUrls, 'tickets', log), seal, log);
 }
 
-interface StoredTicket {
-  readonly holder: TicketHolder;
-  readonly endsAtMs: number;
-}
-
 export function inProcessTickets(nowMs: () => number = () => performance.now(), bound = maxTickets): Tickets {
   /** In the order of their expiry. */
-  const stored = new Map<string, StoredTicket>();
+  const stored = new Map<string, { readonly holder: TicketHolder; readonly endsAtMs: number }>();
   const makeRoom = (): void => {
     for (const [hash, { endsAtMs }] of stored) {
       if (endsAtMs > nowMs() && stored.size < bound) return;
@@ -72,7 +57,7 @@ export function inProcessTickets(nowMs: () => number = () => performance.now(), 
       makeRoom();
       const ticket = newTicket();
       stored.set(hashOf(ticket), { holder, endsAtMs: nowMs() + ticketTtlMs });
-      return { ok: true, ticket };
+      return ticket;
     },
     take: async (ticket) => {
       const hash = hashOf(ticket);
@@ -99,18 +84,14 @@ function recordOf(hash: string, record: TicketRecord, seal: RecordSeal): string 
 /** Decodes a record. Null: its seal is wrong, it belongs to another ticket, or it has expired. */
 function readRecord(hash: string, text: string, seal: RecordSeal): TicketRecord | null {
   const [, mac = '', json = ''] = recordForm.exec(text) ?? [];
-  const record = parsed(json);
+  let record: TicketRecord | null = null;
+  try {
+    record = JSON.parse(json) as TicketRecord;
+  } catch {
+    // It has no seal of ours either.
+  }
   const isOurs = seal.check(Buffer.from(mac, 'base64url'), 'ticket', hash, record?.endsAtMs ?? 0, Buffer.from(json));
   return isOurs ? record : null;
-}
-
-/** Parses a record. Do not use it before its seal is checked. */
-function parsed(json: string): TicketRecord | null {
-  try {
-    return JSON.parse(json) as TicketRecord;
-  } catch {
-    return null;
-  }
 }
 
 function redisTickets(connection: RedisConnection, seal: RecordSeal, log: Logger): Tickets {
@@ -142,15 +123,15 @@ function redisTickets(connection: RedisConnection, seal: RecordSeal, log: Logger
       const hash = hashOf(ticket);
       const record = recordOf(hash, { ...holder, endsAtMs: seal.expiryAfter(ticketTtlMs) }, seal);
       const reply = await ask('set', keyOf(hash), record, 'PX', ticketTtlMs, 'NX');
-      return reply === 'OK' ? { ok: true, ticket } : { ok: false };
+      return reply === 'OK' ? ticket : null;
     },
     take: async (ticket) => {
       // Redis is not asked for a text that cannot be a ticket.
       if (!ticketForm.test(ticket)) return null;
       const hash = hashOf(ticket);
       const reply = await ask('getdel', keyOf(hash));
-      if (reply === 'unavailable' || typeof reply !== 'string') return reply === 'unavailable' ? 'unavailable' : null;
-      const record = readRecord(hash, reply, seal);
+      if (reply === 'unavailable') return reply;
+      const record = typeof reply === 'string' ? readRecord(hash, reply, seal) : null;
       if (record === null) return null;
       if (!isReplayed(hash)) return { credential: record.credential, address: record.address };
       seal.refused.ticket++;

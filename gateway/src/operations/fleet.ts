@@ -42,7 +42,7 @@ export async function joinFleet({ config: { redisUrls }, bus, seal, log, limiter
   const closeLimiter = (): void => {
     if (given === undefined) limiter.close();
   };
-  const tickets = await orClose(createTickets({ redisUrls, seal, log }), { close: closeLimiter });
+  const tickets = await orClose(createTickets(redisUrls, seal, log), { close: closeLimiter });
   const presence = await orClose(announce({ bus, log, onReported: () => void statuses.read() }), tickets, { close: closeLimiter });
   return {
     limiter,

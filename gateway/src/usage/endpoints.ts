@@ -48,10 +48,10 @@ function issueTicket({ tickets }: UsageParts): EndpointHandler<typeof wsTicketEn
     if (body.address !== undefined && address === null) {
       return { error: 'INVALID_REQUEST', details: { fields: { address: 'is not an IP address' } } };
     }
-    const issued = await tickets.issue({ credential: principal.credential, address });
-    if (!issued.ok)
+    const ticket = await tickets.issue({ credential: principal.credential, address });
+    if (ticket === null)
       return { error: 'UPSTREAM_UNAVAILABLE', message: 'No ticket can be stored at present. Connect with the key, or try again.' };
-    return { json: { ticket: issued.ticket, expiresInMs: ticketTtlMs } };
+    return { json: { ticket, expiresInMs: ticketTtlMs } };
   };
 }
 

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { compileRanges, familyOf } from '../../auth/ip-ranges.ts';
 
 /** Maximum number of addresses in one `X-Forwarded-For` that are read. */
 const maxHops = 32;
@@ -28,14 +29,8 @@ function dotted(high: string, low: string): string {
 export function clientAddressOf(
   trustedProxies: readonly string[],
 ): (remoteAddress: string, forwardedFor: () => string | undefined) => string {
-  const trusted = new BlockList();
-  for (const range of trustedProxies) {
-    const [address = '', prefix] = range.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (prefix === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(prefix), family);
-  }
-  const isTrusted = (address: string): boolean => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  const trusted = compileRanges(trustedProxies);
+  const isTrusted = (address: string): boolean => trusted.check(address, familyOf(address));
   return (remoteAddress, forwardedFor) => {
     let client = plainAddress(remoteAddress) ?? remoteAddress;
     if (trustedProxies.length === 0 || !isTrusted(client)) return client;
