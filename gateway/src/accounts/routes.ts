@@ -77,7 +77,7 @@ export function dashboardRoutes(options: DashboardOptions): Route[] {
     ),
     gate.change('/dashboard/sign-out', undefined, async (_request, signedIn, _body, origin) => {
       await store.sessions.remove(signedIn.session.tokenHash);
-      if (name !== null) log.info({ accountId: signedIn.account.id }, 'signed_out');
+      log.info({ accountId: signedIn.account.id }, 'signed_out');
       return jsonAnswer({ signedOut: true }, { headers: { 'Set-Cookie': endedSessionCookie(origin.secure) } });
     }),
     ...keyRoutes,

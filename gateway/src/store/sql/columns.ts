@@ -55,8 +55,11 @@ export function oneOf<T extends string>(values: readonly T[]): Column<T> {
   return { read: (stored) => values.find((value) => value === stored), write: (value) => value };
 }
 
-export function nullable<T>({ read, write }: Column<T>): Column<T | null> {
-  return { read: (stored) => (stored === null ? null : read(stored)), write: (value) => (value === null ? null : write(value)) };
+export function nullable<T>(column: Column<T>): Column<T | null> {
+  return {
+    read: (stored) => (stored === null ? null : column.read(stored)),
+    write: (value) => (value === null ? null : column.write(value)),
+  };
 }
 
 /** A table whose rows are read and written as objects. */

@@ -104,8 +104,6 @@ function keysIn(rows: readonly SqlRow[]): readonly StoredKey[] {
 
 const oldestFirst = 'AND k.removed_at_ms IS NULL ORDER BY k.created_at_ms, k.id';
 
-export type KeyTable = ReturnType<typeof keyTable>;
-
 /** The stored API keys. Only hashes of their secrets are stored. */
 export function keyTable(db: Database) {
   const change = <T>(work: (sql: Sql, version: number) => Promise<T>): Promise<T> =>

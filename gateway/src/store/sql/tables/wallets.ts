@@ -34,7 +34,7 @@ interface WalletLimits {
 export type WalletInsertion = 'stored' | 'exists' | 'account_full' | 'full';
 
 /** Maximum number of wallets of one keystore. A further one is refused. */
-export const maxWallets = 10_000;
+const maxWallets = 10_000;
 /** Anybody may get an account where sign-up is open. So what accounts add, without the operator's, fills at most half of a keystore. */
 const maxOfHolders = maxWallets / 2;
 

@@ -1,6 +1,6 @@
 import { venueNames } from '@sluice/shared/wire/events/events.ts';
 import { endStates, orderKinds, storedStates, type OrderFill, type OrderTerms, type StoredOrder } from '../../../order-model/order.ts';
-import { blob, integer, json, list, nullable, oneOf, Table, text, type Column, type RowOf } from '../../columns.ts';
+import { blob, integer, json, list, nullable, oneOf, Table, text, type Column } from '../../columns.ts';
 import type { SqlRow, SqlValue } from '../../database.ts';
 
 /** Maximum number of rows that one call reads, even if its `limit` is higher. */
@@ -65,6 +65,7 @@ export function readOrder(row: SqlRow): StoredOrder {
   return { ...orders.read(row), error: row['error_code'] === null ? null : errors.read(row) };
 }
 
+/** Every change of an order. Events are never modified. */
 export const orderEvents = new Table('order_events', {
   version: integer,
   state: oneOf(storedStates),
@@ -72,5 +73,3 @@ export const orderEvents = new Table('order_events', {
   /** What was set in addition to the state: `signed`, `fill`, `error`, `timing`. */
   changed: list,
 });
-/** One change of an order. Events are never modified. */
-export type StoredOrderEvent = RowOf<typeof orderEvents>;
