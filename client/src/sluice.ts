@@ -1,8 +1,7 @@
 import { checkNames, checkNumber, isHeaderValue, unknownName } from './check-options.ts';
 import { Requester, wrongRequest, type Expected, type Request, type RequestOptions } from './http/requests.ts';
-import type { OpenSocket } from './stream/connection.ts';
-import { Stream } from './stream/stream.ts';
-import type { SubscribeOptions, Subscription } from './stream/subscription.ts';
+import { Connection, type ConnectionOptions, type OpenSocket } from './stream/connection.ts';
+import { Subscription, type SubscribeOptions } from './stream/subscription.ts';
 import type {
   BuyBody,
   CandlePage,
@@ -75,7 +74,9 @@ const tradeNames: Readonly<Record<keyof TradeOptions, true>> = { ...requestNames
 /** A client of one sluice. HTTP calls reject with a `SluiceError`. The constructor and `subscribe` throw a `TypeError` for wrong options. */
 export class Sluice {
   readonly #requests: Requester;
-  readonly #stream: Stream;
+  readonly #stream: ConnectionOptions;
+  /** Subscriptions share as few connections as possible. */
+  #connections: readonly Connection[] = [];
 
   constructor(options: SluiceOptions) {
     checkNames('Sluice', options, optionNames);
@@ -93,7 +94,7 @@ export class Sluice {
     const apiKey = key === undefined ? null : typeof key === 'string' ? async () => key : key;
     this.#requests = new Requester({ urls, apiKey, fetch: send, timeoutMs, retries, random });
     const streamUrls = urls.map((each) => streamUrl(each, compress));
-    this.#stream = new Stream({ urls: streamUrls, openSocket, apiKey, renewsKey: typeof key === 'function', ticket, random });
+    this.#stream = { urls: streamUrls, openSocket, apiKey, renewsKey: typeof key === 'function', ticket, random };
   }
 
   /**
@@ -101,7 +102,14 @@ export class Sluice {
    * It ends if you call `close` or leave the loop, or if an error occurs that another attempt cannot solve.
    */
   subscribe<C extends Channel>(channel: C, options: SubscribeOptions<C> = {}): Subscription<C> {
-    return this.#stream.subscribe(channel, options);
+    const subscription = new Subscription(channel, options);
+    if (subscription.isEnded) return subscription;
+    const open = this.#connections.filter(({ isClosed }) => !isClosed);
+    const shared = open.find((connection) => connection.hasRoomFor(subscription));
+    const connection = shared ?? new Connection(this.#stream);
+    this.#connections = shared === undefined ? [...open, connection] : open;
+    subscription.begin(connection);
+    return subscription;
   }
 
   /** What a trade would give now. */
@@ -174,7 +182,7 @@ export class Sluice {
 
   /** Ends all subscriptions. */
   close(): void {
-    this.#stream.close();
+    for (const connection of this.#connections) connection.close();
   }
 
   #get<T>(
@@ -193,13 +201,12 @@ export class Sluice {
     return this.#send(request, options, tradeNames);
   }
 
-  async #send<T>(request: Omit<Request, 'isSafe'>, options: TradeOptions, known: Readonly<Record<string, true>>): Promise<T> {
+  async #send<T>(request: Request, options: TradeOptions, known: Readonly<Record<string, true>>): Promise<T> {
     const unknown = unknownName(options, known);
     if (unknown !== undefined) throw wrongRequest(`There is no option ${unknown}. There is ${Object.keys(known).join(', ')}.`);
     const { idempotencyKey = request.idempotencyKey, signal } = options;
     return await this.#requests.send<T>({
       ...request,
-      isSafe: true,
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       ...(signal !== undefined && { signal }),
     });

@@ -27,8 +27,6 @@ export interface Request extends RequestOptions {
   readonly body?: unknown;
   /** A retry with the same key returns the outcome of the first request. */
   readonly idempotencyKey?: string;
-  /** The request can be repeated safely. */
-  readonly isSafe: boolean;
   /** Fields of a successful answer, with what each must be. */
   readonly expected: Expected;
 }
@@ -44,8 +42,9 @@ const maxRetryAfterMs = 30_000;
 /** If the gateway answers IDEMPOTENCY_IN_PROGRESS, the client repeats the request for this long after the first attempt. */
 const inProgressMs = 30_000;
 
-/** Sends requests. Retries a request only if that is safe: the request changes nothing, or has an Idempotency-Key. A retry follows a network
- * failure, or an answer with `retryable`, and waits at least for `Retry-After`.
+/**
+ * Sends requests. Each may be repeated: it changes nothing, has an Idempotency-Key, or makes or sets a paper wallet. A retry follows
+ * a network failure, or an answer with `retryable`, and waits at least for `Retry-After`.
  */
 export class Requester {
   readonly #options: RequesterOptions;
@@ -81,7 +80,7 @@ export class Requester {
         const isInProgress = error.code === 'IDEMPOTENCY_IN_PROGRESS' && performance.now() - startedMs < inProgressMs;
         const pauseMs = this.#pauseMs(error, isInProgress ? Math.min(attempt, 1) : attempt);
         // A repeated order would be quoted again, and trade at a price that the caller has not seen.
-        const mayRepeat = request.isSafe && error.retryable && !hasMoved && (isInProgress || attempt < this.#options.retries);
+        const mayRepeat = error.retryable && !hasMoved && (isInProgress || attempt < this.#options.retries);
         if (!mayRepeat || pauseMs === null) throw error;
         if (fault.code === 'NETWORK' || fault.code === 'TIMEOUT') this.#outage.begin(fault.message.replace(/\.$/, ''));
         await pause(pauseMs, request.signal);

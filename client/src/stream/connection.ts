@@ -110,14 +110,14 @@ export class Connection {
     this.#options = options;
   }
 
-  get isEmpty(): boolean {
-    return this.#subscriptions.size === 0;
+  /** Its last subscription has ended. */
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** Whether the subscription can share this connection. */
   hasRoomFor(subscription: AnySubscription): boolean {
-    for (const one of this.#subscriptions) if (overlap(one, subscription)) return false;
-    return true;
+    return ![...this.#subscriptions].some((one) => overlap(one, subscription));
   }
 
   add(subscription: AnySubscription): void {
@@ -136,14 +136,15 @@ export class Connection {
 
   remove(subscription: AnySubscription): void {
     if (!this.#subscriptions.delete(subscription)) return;
-    if (this.isEmpty) this.close();
-    else if (this.#isReady) this.#unsubscribe(subscription);
-  }
-
-  close(): void {
+    if (this.#subscriptions.size > 0) return this.pause(subscription);
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#drop();
+  }
+
+  /** Ends its subscriptions. */
+  close(): void {
+    for (const subscription of this.#subscriptions) subscription.close();
   }
 
   async #connect(): Promise<void> {
@@ -194,7 +195,7 @@ export class Connection {
       return { apiKey: apiKey === null ? null : await apiKey(), query: '' };
     } catch (error) {
       if (error instanceof SluiceError && !error.retryable) this.#failAll(error);
-      else this.#retry(error instanceof Error ? error.message : String(error));
+      else this.#reconnect(error instanceof Error ? error.message : String(error));
       return null;
     }
   }
@@ -213,7 +214,10 @@ export class Connection {
       const mints = some.filter((key) => !key.startsWith('@'));
       const since = this.#sinceOf(subscription, some);
       const isResumed = Object.keys(since).length > 0;
-      this.#ask(subscription, {
+      const id = this.#nextId++;
+      this.#asked.set(id, subscription);
+      this.#send({
+        id,
         op: 'subscribe',
         channel,
         ...(mints.length > 0 && { mints }),
@@ -232,33 +236,22 @@ export class Connection {
   #unsubscribe(subscription: AnySubscription): void {
     for (const [topic, owner] of this.#topics) if (owner === subscription) this.#topics.delete(topic);
     const { channel, mints, accounts, interval } = subscription.request;
-    const command = {
+    this.#send({
+      id: this.#nextId++,
       op: 'unsubscribe',
       channel,
       ...(mints.length > 0 && { mints }),
       ...(accounts.length > 0 && { accounts }),
       ...(interval !== undefined && { interval }),
-    };
-    this.#send({ id: this.#nextId++, ...command });
+    });
   }
 
   #sinceOf({ request, received }: AnySubscription, keys: readonly string[]): Readonly<Record<string, Position>> {
     if (keys.length === 0) return received;
     const { channel, interval } = request;
     const suffix = interval === undefined ? '' : `:${interval}`;
-    const since: Record<string, Position> = {};
-    for (const key of keys) {
-      const topic = `${channel}:${key}${suffix}`;
-      const position = received[topic];
-      if (position !== undefined) since[topic] = position;
-    }
-    return since;
-  }
-
-  #ask(subscription: AnySubscription, command: object): void {
-    const id = this.#nextId++;
-    this.#asked.set(id, subscription);
-    this.#send({ id, ...command });
+    const topics = keys.map((key) => `${channel}:${key}${suffix}`);
+    return Object.fromEntries(topics.flatMap((topic) => (received[topic] === undefined ? [] : [[topic, received[topic]]])));
   }
 
   #send(message: object): void {
@@ -351,21 +344,17 @@ export class Connection {
 
   #onClose(code: number, reason: string): void {
     const mayRenew = this.#options.renewsKey && this.#isReady && code === unauthenticatedCode;
-    this.#drop();
     if (code > lastTemporaryCode && code < 5_000 && !mayRenew) {
       const message = `The gateway closed the stream: ${code} ${reason}.`;
+      this.#drop();
       return this.#failAll(new SluiceError(message, { code: 'UNAUTHENTICATED', retryable: false, details: { closeCode: code } }));
     }
     const closed = `the connection closed with ${code} ${reason}`.trim();
-    this.#retry(this.#isOpen ? closed : cannotReach(this.#url, this.#fault ?? closed));
+    this.#reconnect(this.#isOpen ? closed : cannotReach(this.#url, this.#fault ?? closed));
   }
 
   #reconnect(reason: string): void {
     this.#drop();
-    this.#retry(reason);
-  }
-
-  #retry(reason: string): void {
     if (this.#isClosed || this.#timer !== null) return;
     const backoffMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(this.#failures++, 10)) * (0.5 + this.#options.random() / 2);
     const inMs = this.#reconnectWithinMs === null ? backoffMs : this.#reconnectWithinMs * this.#options.random();

@@ -1,6 +1,7 @@
 import { checkNames, checkNumber, checkStrings } from '../check-options.ts';
 import { SluiceError } from '../errors.ts';
 import type { CandleInterval, ChannelEvents, Channel, Filters, Gap, JoinPosition, Position, RejectedKey, Retract } from '../wire.ts';
+import type { Connection } from './connection.ts';
 import { TopicProgress } from './topic-progress.ts';
 
 export interface SubscribeOptions<C extends Channel> {
@@ -66,15 +67,6 @@ export type Status =
 /** An event of a channel, or the retraction of one. */
 export type EventOf<C extends Channel> = ChannelEvents[C] | Retract;
 
-/** What the connection does for a subscription. */
-export interface SubscriptionHost {
-  /** The consumer is too slow: stop the frames of this subscription. */
-  pause(subscription: AnySubscription): void;
-  /** The consumer has caught up. */
-  resume(subscription: AnySubscription): void;
-  remove(subscription: AnySubscription): void;
-}
-
 /** What a subscription to any channel requests. */
 export interface Request {
   readonly channel: Channel;
@@ -87,31 +79,8 @@ export interface Request {
   readonly last: number | undefined;
 }
 
-/** A subscription as its connection sees it. */
-export interface AnySubscription {
-  readonly request: Request;
-  /** The last position of each topic that arrived, whether or not it was consumed. */
-  readonly received: Readonly<Record<string, Position>>;
-  readonly isPaused: boolean;
-  /** The program is notified of the state of the connection. */
-  readonly handlesStatus: boolean;
-  /** The reply to a subscribe command. */
-  accept(
-    positions: Readonly<Record<string, JoinPosition>>,
-    snapshot: readonly { readonly topic: string; readonly data: unknown }[],
-    rejected: readonly RejectedKey[],
-  ): void;
-  /** Returns false if frames are missing and no gap reported them. The client must then reconnect and resume. */
-  onFrame(topic: string, seq: number, prev: number | undefined, event: unknown): boolean;
-  onGap(gap: Gap): void;
-  /** The newest position of a topic. False as for `onFrame`. */
-  onPosition(topic: string, position: Position): boolean;
-  onHeartbeat(heartbeat: Heartbeat): void;
-  onStatus(status: Status): void;
-  /** Ends the subscription with this error. The client does not resume it. */
-  fail(error: SluiceError): void;
-  close(): void;
-}
+/** A subscription to any channel, as its connection sees it. */
+export type AnySubscription = Omit<Subscription<Channel>, typeof Symbol.asyncIterator>;
 
 /** `before`: the position of the topic before the gap; null if the topic was not followed. `seq` is null for an event of a snapshot. */
 type Item =
@@ -143,10 +112,10 @@ const optionNames: Readonly<Record<keyof SubscribeOptions<Channel>, true>> = {
 };
 
 /** One subscription: its positions, and the events that wait for its consumer. Iterate it, or give `onEvent`. */
-export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>>, AnySubscription {
+export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>> {
   readonly request: Request;
   readonly #options: SubscribeOptions<C>;
-  readonly #host: SubscriptionHost;
+  #connection: Pick<Connection, 'pause' | 'resume' | 'remove'> | null = null;
   readonly #progress = new Map<string, TopicProgress>();
   readonly #maxWaiting: number;
   /** Rejected keys that were printed. */
@@ -163,17 +132,22 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
   #lastPositions: Readonly<Record<string, Position>> | null = null;
   readonly #stop = (): void => this.close();
 
-  constructor(channel: C, options: SubscribeOptions<C>, host: SubscriptionHost) {
+  constructor(channel: C, options: SubscribeOptions<C>) {
     checkOptions(options);
     const { mints = [], accounts = [], interval, filter, commitment, snapshot = false, last } = options;
     this.request = { channel, mints, accounts, interval, filter, commitment, snapshot, last };
     this.#options = options;
-    this.#host = host;
     this.#maxWaiting = options.maxWaiting ?? defaultMaxWaiting;
     for (const [topic, position] of Object.entries(options.since ?? {})) this.#progress.set(topic, new TopicProgress(position));
     if (options.signal?.aborted === true) this.close();
     else options.signal?.addEventListener('abort', this.#stop, { once: true });
     if (options.onEvent !== undefined) void this.#consume(options.onEvent);
+  }
+
+  /** Follows the channel on this connection. */
+  begin(connection: Connection): void {
+    this.#connection = connection;
+    connection.add(this);
   }
 
   /**
@@ -192,6 +166,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     return positions;
   }
 
+  /** The last position of each topic that arrived, whether or not it was consumed. */
   get received(): Readonly<Record<string, Position>> {
     return Object.fromEntries([...this.#progress].map(([topic, progress]) => [topic, progress.position]));
   }
@@ -214,6 +189,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     return this.#isPaused;
   }
 
+  /** The program is notified of the state of the connection. */
   get handlesStatus(): boolean {
     return this.#options.onStatus !== undefined;
   }
@@ -231,24 +207,16 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     if (this.#isConsumed) throw new SluiceError('The subscription already has a consumer.', { code: 'INVALID_REQUEST', retryable: false });
     this.#isConsumed = true;
     try {
-      for (;;) {
-        const item = this.#next();
-        if (item !== null) {
-          if ('gap' in item) this.#options.onGap?.(item.gap);
-          else yield this.#hand(item) as EventOf<C>;
-        } else if (this.#end !== null) {
-          if (this.#end.error !== null) throw this.#end.error;
-          return;
-        } else await new Promise<void>((wake) => (this.#wake = wake));
-      }
+      for await (const { event } of this.#items()) yield event as EventOf<C>;
     } finally {
       this.close();
     }
   }
 
+  /** The reply to a subscribe command. */
   accept(
     positions: Readonly<Record<string, JoinPosition>>,
-    snapshot: readonly { topic: string; data: unknown }[],
+    snapshot: readonly { readonly topic: string; readonly data: unknown }[],
     rejected: readonly RejectedKey[],
   ): void {
     const { onRejected } = this.#options;
@@ -264,6 +232,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     for (const { topic, data } of snapshot) this.#push({ event: data, topic, epoch: '', seq: null });
   }
 
+  /** Returns false if frames are missing and no gap reported them. The client must then reconnect and resume. */
   onFrame(topic: string, seq: number, prev: number | undefined, event: unknown): boolean {
     const progress = this.#progress.get(topic);
     const verdict = progress?.frame(seq, prev) ?? 'repeat';
@@ -279,6 +248,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     if (gap.to === null || gap.to >= gap.from) this.#push({ gap, before });
   }
 
+  /** The newest position of a topic. False as for `onFrame`. */
   onPosition(topic: string, position: Position): boolean {
     const { filter, commitment } = this.request;
     const isFiltered = filter !== undefined || commitment !== undefined;
@@ -293,6 +263,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     this.#report(() => this.#options.onStatus?.(status));
   }
 
+  /** Ends the subscription with this error. The client does not resume it. */
   fail(error: SluiceError): void {
     this.#finish(error);
   }
@@ -323,9 +294,9 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     this.#waiting.push(item);
     if (this.waiting >= this.#maxWaiting && !this.#isPaused) {
       this.#isPaused = true;
-      this.#host.pause(this);
+      this.#connection?.pause(this);
     }
-    this.#wakeUp();
+    this.#wake?.();
   }
 
   #next(): Item | null {
@@ -339,22 +310,26 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     }
     if (this.#isPaused && this.waiting <= this.#maxWaiting / 2) {
       this.#isPaused = false;
-      this.#host.resume(this);
+      this.#connection?.resume(this);
     }
     return item;
   }
 
-  /** Hands an event to the consumer. */
-  #hand({ event, topic, epoch, seq }: Exclude<Item, { readonly gap: Gap }>): unknown {
-    const newest = this.#newest.get(topic);
-    this.#isPast = seq === null || (newest?.epoch === epoch && seq <= newest.seq);
-    return event;
-  }
-
-  #wakeUp(): void {
-    const wake = this.#wake;
-    this.#wake = null;
-    wake?.();
+  /** The events for the consumer, until the subscription ends. Calls `onGap` in order with them. Throws the error that ended the subscription. */
+  async *#items(): AsyncGenerator<{ readonly event: unknown; readonly topic: string }, void, undefined> {
+    for (;;) {
+      const item = this.#next();
+      if (item === null) {
+        if (this.#end === null) await new Promise<void>((wake) => (this.#wake = wake));
+        else if (this.#end.error === null) return;
+        else throw this.#end.error;
+      } else if ('gap' in item) this.#options.onGap?.(item.gap);
+      else {
+        const newest = this.#newest.get(item.topic);
+        this.#isPast = item.seq === null || (newest?.epoch === item.epoch && item.seq <= newest.seq);
+        yield item;
+      }
+    }
   }
 
   #finish(error: Error | null): void {
@@ -365,33 +340,21 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
       this.#lastPositions = this.positions;
       this.#waiting = [];
       this.#head = 0;
-    }
-    if (error !== null && !this.#isConsumed) this.#options.onError?.(error);
-    this.#host.remove(this);
-    this.#wakeUp();
+    } else if (!this.#isConsumed) this.#options.onError?.(error);
+    this.#connection?.remove(this);
+    this.#wake?.();
   }
 
   async #consume(onEvent: NonNullable<SubscribeOptions<C>['onEvent']>): Promise<void> {
     this.#isConsumed = true;
-    let fault: Error | null = null;
     try {
-      for (;;) {
-        const item = this.#next();
-        if (item === null) {
-          if (this.#end !== null) break;
-          await new Promise<void>((wake) => (this.#wake = wake));
-        } else if ('gap' in item) this.#options.onGap?.(item.gap);
-        else await onEvent(this.#hand(item) as EventOf<C>, item.topic);
-      }
-    } catch (error) {
-      fault = asError(error);
+      for await (const { event, topic } of this.#items()) await onEvent(event as EventOf<C>, topic);
+    } catch (fault) {
+      // After a fault in a callback nobody would consume the events.
+      this.close();
+      if (this.#options.onError === undefined) throw asError(fault);
+      this.#options.onError(asError(fault));
     }
-    // After a fault in a callback nobody would consume the events.
-    this.close();
-    const error = fault ?? this.#end?.error ?? null;
-    if (error === null) return;
-    if (this.#options.onError === undefined) throw error;
-    this.#options.onError(error);
   }
 }
 

@@ -1,8 +1,7 @@
 """What a program gives to `Sluice.subscribe`."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from .wire import CandleInterval, Channel, Commitment, Gap, Position, RejectedKey
@@ -93,40 +92,28 @@ class FilteredOptions(SubscribeOptions[E], Generic[E, F], total=False):
     """Only events that pass it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Callbacks:
-    """The functions among the options of a subscription."""
-
-    on_event: Callable[[Any, str], Awaitable[object] | None] | None
-    on_gap: Callable[[Gap], None] | None
-    on_rejected: Callable[[list[RejectedKey]], None] | None
-    on_status: Callable[[Status], None] | None
-    on_heartbeat: Callable[[Heartbeat], None] | None
-    on_error: Callable[[Exception], None] | None
-
-
-def request_of(
-    channel: Channel,
-    *,
-    mints: Sequence[str] | None,
-    accounts: Sequence[str] | None,
-    interval: str | None,
-    filter: Mapping[str, Any] | None,
-    commitment: str | None,
-    snapshot: bool,
-    last: int | None,
-) -> dict[str, Any]:
-    """The fields of a subscribe command that are given. Raises a ValueError for wrong ones."""
-    for name, keys in (("mints", mints), ("accounts", accounts)):
-        if keys is not None and (isinstance(keys, str) or not all(isinstance(key, str) for key in _listed(name, keys))):
-            raise ValueError(f"{name} must be a list of strings; it is {keys!r}.")
-    if (mints is not None or accounts is not None) and not mints and not accounts:
-        raise ValueError("mints and accounts are empty. Leave them out to follow everything.")
+def check_options(options: FilteredOptions[Any, Any]) -> None:
+    """Raises a TypeError for an unknown option, and a ValueError for a value that would end or block the subscription without an error."""
+    unknown = sorted(options.keys() - FilteredOptions.__annotations__.keys())
+    if unknown:
+        raise TypeError(f"subscribe has no option {unknown[0]}. It has {', '.join(FilteredOptions.__annotations__)}.")
+    last, since, max_waiting = options.get("last"), options.get("since"), options.get("max_waiting", 1)
     if last is not None and (not isinstance(last, int) or not 1 <= last <= MAX_LAST):
         raise ValueError(f"last must be an integer from 1 to {MAX_LAST}; it is {last!r}.")
-    fields = {"mints": _listed("mints", mints or ()), "accounts": _listed("accounts", accounts or ()), "interval": interval, "filter": filter}
-    more = {"commitment": commitment, "snapshot": snapshot, "last": last}
-    request = {"channel": channel, **{name: value for name, value in {**fields, **more}.items() if value}}
+    if not isinstance(max_waiting, int) or max_waiting < 1:
+        raise ValueError(f"max_waiting must be an integer from 1; it is {max_waiting!r}.")
+    if since is not None and not (isinstance(since, Mapping) and all(_is_position(each) for each in since.values())):
+        raise ValueError(f'since must be the positions of a subscription, {{topic: {{"epoch", "seq"}}}}; it is {since!r}.')
+
+
+def request_of(channel: Channel, options: FilteredOptions[Any, Any]) -> dict[str, Any]:
+    """The fields of a subscribe command that are given. Raises a ValueError for wrong ones."""
+    mints, accounts = (_listed(name, options.get(name)) for name in ("mints", "accounts"))
+    if not mints and not accounts and (options.get("mints") is not None or options.get("accounts") is not None):
+        raise ValueError("mints and accounts are empty. Leave them out to follow everything.")
+    others = {name: options.get(name) for name in ("interval", "filter", "commitment", "snapshot", "last")}
+    fields = {"mints": mints, "accounts": accounts, **others}
+    request = {"channel": channel, **{name: value for name, value in fields.items() if value}}
     try:
         json.dumps(request, allow_nan=False)
     except (TypeError, ValueError) as fault:
@@ -134,22 +121,13 @@ def request_of(
     return request
 
 
-def check_options(since: Mapping[str, Position] | None, max_waiting: int) -> None:
-    """Raises a ValueError for a value that would end or block the subscription without an error."""
-    if not isinstance(max_waiting, int) or max_waiting < 1:
-        raise ValueError(f"max_waiting must be an integer from 1; it is {max_waiting!r}.")
-    if since is None:
-        return
-    if not isinstance(since, Mapping) or not all(_is_position(each) for each in since.values()):
-        raise ValueError(f'since must be the positions of a subscription, {{topic: {{"epoch", "seq"}}}}; it is {since!r}.')
-
-
 def _is_position(value: object) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("epoch"), str) and isinstance(value.get("seq"), int)
 
 
-def _listed(name: str, keys: Sequence[str]) -> list[str]:
-    try:
-        return list(keys)
-    except TypeError:
-        raise ValueError(f"{name} must be a list of strings; it is {keys!r}.") from None
+def _listed(name: str, keys: object) -> list[str]:
+    if keys is None:
+        return []
+    if isinstance(keys, str) or not isinstance(keys, Iterable) or not all(isinstance(key, str) for key in (listed := list(keys))):
+        raise ValueError(f"{name} must be a list of strings; it is {keys!r}.")
+    return listed

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack, overload
+from typing import Any, Literal, Self, Unpack, cast, overload
 from urllib.parse import quote as escape
 from urllib.parse import urlsplit
 
@@ -20,17 +20,15 @@ import httpx
 
 from .credentials import Credentials
 from .errors import SluiceError
-from .options import Callbacks, FilteredOptions, Heartbeat, Status, SubscribeOptions, request_of
+from .options import FilteredOptions, SubscribeOptions
 from .outage import Outage, cannot_reach, reason_of
 from .subscription import Subscription
 from .wire import (
     BuyBody,
-    CandleInterval,
     CandlePage,
     CandlesEvent,
     CandlesQuery,
     Channel,
-    Gap,
     MigrationsEvent,
     MigrationsFilter,
     NewTokensEvent,
@@ -43,12 +41,10 @@ from .wire import (
     PaperWallet,
     PaperWalletBody,
     Portfolio,
-    Position,
     PricesEvent,
     PricesFilter,
     QuoteAnswer,
     QuoteBody,
-    RejectedKey,
     SellBody,
     TokenHolders,
     TokenSearch,
@@ -140,52 +136,13 @@ class Sluice:
         self, channel: Literal["orders"], **options: Unpack[SubscribeOptions[OrdersEvent]]
     ) -> Subscription[OrdersEvent]: ...
 
-    def subscribe(
-        self,
-        channel: Channel,
-        *,
-        mints: Sequence[str] | None = None,
-        accounts: Sequence[str] | None = None,
-        interval: CandleInterval | None = None,
-        filter: Any = None,
-        commitment: Literal["processed", "confirmed"] | None = None,
-        snapshot: bool = False,
-        last: int | None = None,
-        since: Mapping[str, Position] | None = None,
-        on_event: Callable[[Any, str], Awaitable[object] | None] | None = None,
-        on_gap: Callable[[Gap], None] | None = None,
-        on_rejected: Callable[[list[RejectedKey]], None] | None = None,
-        on_status: Callable[[Status], None] | None = None,
-        on_heartbeat: Callable[[Heartbeat], None] | None = None,
-        on_error: Callable[[Exception], None] | None = None,
-        max_waiting: int = 10_000,
-    ) -> Subscription[Any]:
+    def subscribe(self, channel: Channel, **options: Any) -> Subscription[Any]:
         """Follows a channel. Iterate the result with `async for`, or give `on_event`. It needs a running event loop.
 
         `SubscribeOptions` describes the options. Without `mints` and `accounts` it follows all trades; an empty list is refused.
         """
-        request = request_of(
-            channel,
-            mints=mints,
-            accounts=accounts,
-            interval=interval,
-            filter=filter,
-            commitment=commitment,
-            snapshot=snapshot,
-            last=last,
-        )
-        callbacks = Callbacks(
-            on_event=on_event,
-            on_gap=on_gap,
-            on_rejected=on_rejected,
-            on_status=on_status,
-            on_heartbeat=on_heartbeat,
-            on_error=on_error,
-        )
         urls = [f"ws{each[len('http') :]}/api/data{'?compress=1' if self._compress else ''}" for each in self._urls]
-        subscription = Subscription[Any](
-            urls, self._credentials, request, callbacks, since=since, max_waiting=max_waiting
-        )
+        subscription = Subscription[Any](urls, self._credentials, channel, cast(FilteredOptions[Any, Any], options))
         self._subscriptions = {each for each in self._subscriptions if not each._is_ended} | {subscription}
         return subscription
 

@@ -16,10 +16,10 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from .credentials import Credentials
 from .errors import SluiceError
-from .options import Callbacks, E, Status, check_options
+from .options import E, FilteredOptions, Status, check_options, request_of
 from .outage import SLOW_S, Outage, cannot_reach, reason_of
 from .topic_progress import TopicProgress
-from .wire import Gap, Position, RejectedKey
+from .wire import Channel, Gap, Position, RejectedKey
 
 logger = logging.getLogger("sluice_client")
 
@@ -67,23 +67,21 @@ class Subscription(AsyncIterator[E], Generic[E]):
         self,
         urls: Sequence[str],
         credentials: Credentials,
-        request: Mapping[str, Any],
-        callbacks: Callbacks,
-        *,
-        since: Mapping[str, Position] | None,
-        max_waiting: int,
+        channel: Channel,
+        options: FilteredOptions[Any, Any],
     ) -> None:
-        check_options(since, max_waiting)
+        check_options(options)
+        since = options.get("since") or {}
         self._urls = urls
         self._credentials = credentials
-        self._request = request
-        self._is_filtered = "filter" in request or "commitment" in request
-        self._callbacks = callbacks
-        self._max_waiting = max_waiting
-        self._progress = {topic: TopicProgress(position) for topic, position in (since or {}).items()}
+        self._request = request_of(channel, options)
+        self._is_filtered = "filter" in self._request or "commitment" in self._request
+        self._options = options
+        self._max_waiting = options.get("max_waiting", 10_000)
+        self._progress = {topic: TopicProgress(position) for topic, position in since.items()}
         # An event with its topic and its position, or a gap.
         self._waiting: deque[tuple[Any, Gap | None, str, Position | None]] = deque()
-        self._positions: dict[str, Position] = dict(since or {})
+        self._positions: dict[str, Position] = dict(since)
         # With `last`: the newest event of each topic when the subscription began.
         self._newest: dict[str, Position] = {}
         self._is_past = False
@@ -97,11 +95,11 @@ class Subscription(AsyncIterator[E], Generic[E]):
         self._outage = Outage()
         # Earlier messages of the long reply that is arriving. Nothing else arrives between them.
         self._parts: list[Mapping[str, Any]] = []
-        self._is_consumed = callbacks.on_event is not None
+        self._is_consumed = options.get("on_event") is not None
         self._failures = 0
         loop = asyncio.get_running_loop()
         self._task = loop.create_task(self._run())
-        self._consumer = None if callbacks.on_event is None else loop.create_task(self._consume())
+        self._consumer = loop.create_task(self._consume()) if self._is_consumed else None
 
     @property
     def positions(self) -> Mapping[str, Position]:
@@ -162,12 +160,12 @@ class Subscription(AsyncIterator[E], Generic[E]):
                 self._changed.notify_all()
             if gap is None:
                 return event, topic
-            if self._callbacks.on_gap is not None:
-                self._callbacks.on_gap(gap)
+            if (on_gap := self._options.get("on_gap")) is not None:
+                on_gap(gap)
 
     async def _consume(self) -> None:
         _is_in_on_event.set(True)
-        on_event, on_error = self._callbacks.on_event, self._callbacks.on_error
+        on_event, on_error = self._options.get("on_event"), self._options.get("on_error")
         assert on_event is not None
         try:
             while (item := await self._next()) is not None:
@@ -190,8 +188,9 @@ class Subscription(AsyncIterator[E], Generic[E]):
             self._error = error
             self._is_ended = True
             self._changed.notify_all()
-        if error is not None and not self._is_consumed and self._callbacks.on_error is not None:
-            self._callbacks.on_error(error)
+        on_error = self._options.get("on_error")
+        if error is not None and not self._is_consumed and on_error is not None:
+            on_error(error)
 
     async def _run(self) -> None:
         turn = 0
@@ -339,8 +338,8 @@ class Subscription(AsyncIterator[E], Generic[E]):
                     raise _Lost("an event is missing")
                 if progress is not None and len(self._waiting) == 0:
                     self._positions[topic] = progress.position
-            if self._callbacks.on_heartbeat is not None:
-                self._callbacks.on_heartbeat({"ts": message["ts"], "slotAgeMs": message.get("slotAgeMs")})
+            if (on_heartbeat := self._options.get("on_heartbeat")) is not None:
+                on_heartbeat({"ts": message["ts"], "slotAgeMs": message.get("slotAgeMs")})
         elif op == "subscribed":
             await self._on_subscribed(message, asked, url)
         elif op == "error":
@@ -354,12 +353,13 @@ class Subscription(AsyncIterator[E], Generic[E]):
         self._parts.clear()
         positions: dict[str, Any] = {topic: position for part in parts for topic, position in part["positions"].items()}
         rejected: list[RejectedKey] = [key for part in parts for key in part.get("rejected", [])]
-        if rejected and self._callbacks.on_rejected is not None:
-            self._callbacks.on_rejected(rejected)
+        on_rejected = self._options.get("on_rejected")
+        if rejected and on_rejected is not None:
+            on_rejected(rejected)
         if rejected and not positions:
             text = f"Nothing is followed: \"{rejected[0]['key']}\" was rejected ({rejected[0]['code']})."
             raise SluiceError(text, code=rejected[0]["code"], retryable=False, details={"rejected": rejected})
-        if self._callbacks.on_rejected is None:
+        if on_rejected is None:
             self._log_rejected(rejected)
         for topic, position in positions.items():
             progress = self._progress.get(topic)
@@ -397,13 +397,13 @@ class Subscription(AsyncIterator[E], Generic[E]):
             self._changed.notify_all()
 
     def _report_lost(self, reason: str, in_s: float) -> None:
-        if self._callbacks.on_status is None and not self._is_open:
+        if self._options.get("on_status") is None and not self._is_open:
             self._outage.begin(reason, " Give on_status to handle this.")
         self._report({"state": "reconnecting", "reason": reason, "in_s": in_s})
 
     def _report(self, status: Status) -> None:
-        if self._callbacks.on_status is not None:
-            self._callbacks.on_status(status)
+        if (on_status := self._options.get("on_status")) is not None:
+            on_status(status)
 
 
 async def _connect(url: str) -> ClientConnection:
