@@ -124,7 +124,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const reading = openReading({ ...options, market, directory, clock: keys.clock, paperBalanceOf: () => trading.paperBalanceOf }, hub);
   const addressOf = addressReader(config);
   const trading: Trading = openTrading({ ...options, ...reading, ...sealing, clock: keys.clock, directory, store, hub });
-  const usage: UsageOfKeys = { minutes: limits.minutes, streams: hub.usages, gateways: () => fleet.size() };
+  const usage: UsageOfKeys = { minutes: limits.minutes, streams: hub.connections.usages, gateways: () => fleet.size() };
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
   const parts = { config, fleet, hub, ...reading, store, requests, transport: () => transport, isDraining, log };
@@ -214,7 +214,7 @@ function running({ transport, hub, config: { host, tls }, log, endpoints, drain:
     url: `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     transport: kind,
     endpoints: endpoints.map(({ spec }) => spec),
-    disconnect: (credential) => hub.disconnect(credential),
+    disconnect: (credential) => hub.connections.disconnect(credential),
     close: () => (closing ??= drainAndEnd()),
   };
 }
@@ -307,27 +307,27 @@ function addressReader({ trustedProxies }: Config): (request: Pick<HttpRequest, 
 /** Applies changes of keys to open connections. Returns a function that stops it. */
 function followKeyChanges(authenticator: Authenticator, hub: Hub): () => void {
   const stops = [
-    authenticator.onRevoked((credential, reason) => void hub.disconnect(credential, reason)),
-    authenticator.onReplanned((principal) => hub.applyPlan(principal)),
+    authenticator.onRevoked((credential, reason) => void hub.connections.disconnect(credential, reason)),
+    authenticator.onReplanned((principal) => hub.connections.applyPlan(principal)),
   ];
   return () => {
     for (const stop of stops) stop();
   };
 }
 
-interface ServingParts extends Pick<GatewayOptions, 'config' | 'log'>, Omit<HandshakeParts, 'maxCompressed'> {
+interface ServingParts extends Pick<GatewayOptions, 'config' | 'log'>, Omit<HandshakeParts, 'maxCompressed' | 'connections'> {
   readonly hub: Hub;
   readonly requests: OpenRequests;
 }
 
 function handlersOf(router: Router, parts: ServingParts): TransportHandlers {
   const { hub, requests, config, log } = parts;
-  const handshakes = { ...parts, maxCompressed: config.compressedConnections };
+  const handshakes = { ...parts, connections: hub.connections, maxCompressed: config.compressedConnections };
   const refuseForeign = foreignPages(config, log);
   const outcomeOf = (decided: Handshake): UpgradeOutcome => {
     if (decided.ok) {
       const { options, lines } = decided;
-      return { accept: (socket) => hub.open(socket, options), lines, compress: options.compress };
+      return { accept: (socket) => hub.connections.open(socket, options), lines, compress: options.compress };
     }
     hub.stats.refusedHandshakes++;
     return { refused: decided.answer };

@@ -18,7 +18,7 @@ const lingerMs = 300;
 export type LifePhase = 'running' | 'draining' | 'ending';
 
 export interface LifeParts {
-  readonly hub: Pick<Hub, 'connections' | 'drain'>;
+  readonly hub: Pick<Hub, 'connections'>;
   readonly transport: Pick<Transport, 'stopListening'>;
   readonly requests: OpenRequests;
   /** How long new connections are still let in, so that a balancer sees `/readyz` first. */
@@ -32,12 +32,12 @@ export interface LifeParts {
 export async function drain({ hub, transport, requests, waitMs, enter, clock, log }: LifeParts): Promise<void> {
   const startedMs = clock.steadyMs();
   const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));
-  const { connections } = hub;
+  const connections = hub.connections.size;
   log.info({ connections, requests: requests.open, waitMs }, 'gateway_draining');
   enter('draining');
   if (waitMs > 0) await pause(waitMs);
   await transport.stopListening();
-  await hub.drain({ withinMs: handOffWithinMs, reconnectWithinMs });
+  await hub.connections.drain({ withinMs: handOffWithinMs, reconnectWithinMs });
   const left = await requests.none(answersWithinMs, clock);
   enter('ending');
   if (left > 0) log.warn({ requests: left }, 'requests_left_at_end');

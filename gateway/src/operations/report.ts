@@ -67,7 +67,7 @@ export function statusOf(of: StatusParts): Status {
     })),
     bus: { kind: bus === null ? 'in-process' : 'redis', linkUp: hub.delivery.linkUp, caughtUp: hub.delivery.ready, epoch: hub.bus.epoch },
     stream: {
-      connections: hub.connections,
+      connections: hub.connections.size,
       topics: fanout.topicCount + dialect.topicCount,
       events: stats.events,
       gaps: stats.losses,

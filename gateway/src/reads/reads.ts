@@ -38,7 +38,7 @@ export function createReads(parts: ReadsParts): { readonly endpoints: readonly B
   const { history } = hub;
   const placeOf: Hub['bus']['placeOf'] = (epoch) => hub.bus.placeOf(epoch);
   const book = new TokenBook({ accounts, market, history, health, pools, placeOf, slots: hub.fanout.slots, offChain, clock, log });
-  hub.listen(book);
+  hub.delivery.listen(book);
   hub.dialect.supplyOf = (mint) => book.supplyOf(mint);
   return {
     endpoints: [

@@ -136,7 +136,7 @@ export class TradingWorld {
   /** The trading half of a gateway, without its HTTP interface. It places orders in this store. */
   async trading(store: Store = this.store): Promise<Trading> {
     const { bus, config } = this.#parts;
-    const hub = { listen: () => undefined };
+    const hub = { delivery: { listen: () => undefined } };
     const trading = openTrading({
       directory: new InProcessPoolDirectory(),
       config,

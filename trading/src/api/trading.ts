@@ -62,7 +62,7 @@ export interface TradingOptions {
   readonly seal: RecordSeal;
   /** Makes the bus entries of order events. */
   readonly events: PrivateEvents;
-  readonly hub: Pick<Hub, 'listen'>;
+  readonly hub: { readonly delivery: Pick<Hub['delivery'], 'listen'> };
   readonly directory: PoolLookup;
   /** Whether the chain is simulated; false while that is unknown. */
   readonly simulated: () => boolean;
@@ -249,7 +249,7 @@ function createTrading(options: TradingParts): Trading {
     onChange: () => void followRole(),
     log,
   });
-  hub.listen({
+  hub.delivery.listen({
     onEntry: (entry, lazy, replayed) => {
       for (const listener of desks.open?.listeners ?? []) listener.onEntry(entry, lazy, replayed);
     },

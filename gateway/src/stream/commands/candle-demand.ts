@@ -1,18 +1,17 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { marketLimits, demandTtlMs, type MarketReader } from '@sluice/shared/market/market.ts';
+import type { Fanout } from '../fanout/fanout.ts';
 
 /** Every followed topic is reported again this often, well before its demand expires. */
 const reportEveryMs = demandTtlMs / 5;
 const retryMs = 1_000;
 
-export interface CandleDemandOptions {
+export interface CandleDemandParts {
   readonly market: Pick<MarketReader, 'reportDemand'>;
+  readonly fanout: Pick<Fanout, 'isFollowed' | 'reportUnwatched'>;
   readonly clock: Clock;
   readonly log: Logger;
-  isFollowed(topic: string): boolean;
-  /** No candles of this topic are published, because the bound of published topics is reached. */
-  onRefused(topic: string): void;
 }
 
 /**
@@ -20,7 +19,7 @@ export interface CandleDemandOptions {
  * reported again each minute while it is followed; after that its report expires.
  */
 export class CandleDemand {
-  readonly #options: CandleDemandOptions;
+  readonly #parts: CandleDemandParts;
   readonly #topics = new Set<string>();
   #unreported = new Set<string>();
   readonly #refused = new Set<string>();
@@ -30,9 +29,9 @@ export class CandleDemand {
   #succeeded = true;
   #closed = false;
 
-  constructor(options: CandleDemandOptions) {
-    this.#options = options;
-    this.#stop = options.clock.every(reportEveryMs, () => this.#reportAll());
+  constructor(parts: CandleDemandParts) {
+    this.#parts = parts;
+    this.#stop = parts.clock.every(reportEveryMs, () => this.#reportAll());
   }
 
   /** Whether the topic is followed already, or there is room for one more. */
@@ -55,7 +54,7 @@ export class CandleDemand {
 
   #reportAll(): void {
     for (const topic of this.#topics) {
-      if (this.#options.isFollowed(topic)) this.#unreported.add(topic);
+      if (this.#parts.fanout.isFollowed(topic)) this.#unreported.add(topic);
       else {
         this.#topics.delete(topic);
         this.#refused.delete(topic);
@@ -74,14 +73,14 @@ export class CandleDemand {
     const topics = this.#unreported;
     this.#unreported = new Set();
     try {
-      const refused = new Set(await this.#options.market.reportDemand([...topics]));
+      const refused = new Set(await this.#parts.market.reportDemand([...topics]));
       for (const topic of topics) this.#onReported(topic, refused.has(topic));
       this.#succeeded = true;
     } catch (error) {
       for (const topic of topics) this.#unreported.add(topic);
-      if (this.#succeeded && !this.#closed) this.#options.log.warn({ err: error, topics: topics.size }, 'candle_demand_not_reported');
+      if (this.#succeeded && !this.#closed) this.#parts.log.warn({ err: error, topics: topics.size }, 'candle_demand_not_reported');
       this.#succeeded = false;
-      this.#cancelRetry = this.#options.clock.after(retryMs, () => {
+      this.#cancelRetry = this.#parts.clock.after(retryMs, () => {
         this.#cancelRetry = null;
         this.#startReport();
       });
@@ -94,7 +93,7 @@ export class CandleDemand {
     if (!refused) this.#refused.delete(topic);
     else if (!this.#refused.has(topic) && !this.#closed) {
       this.#refused.add(topic);
-      this.#options.onRefused(topic);
+      this.#parts.fanout.reportUnwatched(topic);
     }
   }
 }

@@ -1,23 +1,28 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
+import type { CommandId, SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import type { Reply } from '@sluice/shared/wire/stream/replies.ts';
-import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { HeartbeatParts, HeartbeatRooms } from '../connections/heartbeat.ts';
 import type { SlowConsumers } from '../connections/slow-consumers.ts';
 import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { CatchUps } from '../replay/catch-up.ts';
-import type { Admit } from '../session/admission.ts';
+import type { Admission, Admit } from '../session/admission.ts';
 import type { Connection } from '../session/connection.ts';
-import type { Action } from '../session/protocol.ts';
-import { Authentication } from './authentication.ts';
-import { DelayedCommands } from './delayed-commands.ts';
+import { refusal, type Action } from '../session/protocol.ts';
+import { WaitingMessages } from '../session/waiting-messages.ts';
 import { list } from './list.ts';
 import { subscribe, type SubscribeParts } from './subscribe.ts';
 import { unsubscribe } from './unsubscribe.ts';
+
+/** Messages of one connection that wait for its rate, and those that wait while its key is checked. */
+const delayedBounds = { messages: 5_000, bytes: 1024 * 1024 };
+const pendingBounds = { messages: 64, bytes: 80 * 1024 };
+/** The shortest wait, so that one turn carries out several messages. */
+const turnMs = 50;
 
 export interface CommandsParts extends SubscribeParts {
   readonly admit: Admit;
@@ -32,23 +37,12 @@ export interface CommandsParts extends SubscribeParts {
   readonly log: Logger;
 }
 
-/** Carries out the commands of clients. Each gets exactly one reply. */
+/** Carries out the commands of clients, those of a client in order. Each gets exactly one reply. */
 export class Commands {
   readonly #parts: CommandsParts;
-  readonly #authentication: Authentication;
-  readonly #delayed: DelayedCommands;
 
   constructor(parts: CommandsParts) {
     this.#parts = parts;
-    const { admit, connections, clock, log } = parts;
-    this.#delayed = new DelayedCommands({ clock, carryOut: (connection, bytes, binary) => this.#receiveNow(connection, bytes, binary) });
-    this.#authentication = new Authentication({
-      admit,
-      connections,
-      log,
-      refuse: (connection, reply, close) => this.#refuse(connection, reply, close),
-      receive: (connection, bytes, binary) => this.receive(connection, bytes, binary),
-    });
   }
 
   /** Carries out one message of a client. `bytes` are valid until the call returns. */
@@ -60,7 +54,7 @@ export class Commands {
       return;
     }
     const waitMs = connection.delayed === null ? this.#receiveNow(connection, bytes, binary) : 1;
-    if (waitMs > 0) this.#delayed.add(connection, bytes, binary, waitMs);
+    if (waitMs > 0) this.#delay(connection, bytes, binary, waitMs);
   }
 
   /** Returns how long the message must wait, milliseconds; 0 if it was carried out. */
@@ -75,11 +69,44 @@ export class Commands {
     return 0;
   }
 
+  /**
+   * Delays a message of a PumpPortal client above its rate, behind those that wait already. These clients do not repeat a refused message. A
+   * connection whose messages exceed the bounds is closed with 4029.
+   */
+  #delay(connection: Connection, bytes: Uint8Array, binary: boolean, waitMs: number): void {
+    if (connection.delayed === null) {
+      if (connection.usage === null) throw new Error('a message waits that belongs to no key and no address');
+      connection.delayed = new WaitingMessages(delayedBounds, connection.usage.delayed);
+      this.#wait(connection, connection.delayed, waitMs);
+    }
+    if (!connection.delayed.add(bytes, binary)) connection.close('RATE_LIMIT', 'too many messages wait');
+  }
+
+  #wait(connection: Connection, delayed: WaitingMessages, waitMs: number): void {
+    const { clock } = this.#parts;
+    delayed.cancelTimer = clock.after(Math.max(waitMs, turnMs), () => this.#continue(connection, delayed), { ref: false });
+  }
+
+  #continue(connection: Connection, delayed: WaitingMessages): void {
+    for (let message = delayed.first; message !== undefined; message = delayed.first) {
+      // While a key is checked, its messages wait for that too.
+      const isChecking = connection.pending !== null;
+      const waitMs = isChecking ? turnMs : this.#receiveNow(connection, message.bytes, message.binary);
+      if (connection.ended) return;
+      if (waitMs > 0) {
+        this.#wait(connection, delayed, waitMs);
+        return;
+      }
+      delayed.removeFirst();
+    }
+    connection.delayed = null;
+  }
+
   #carryOut(connection: Connection, action: Exclude<Action, { kind: 'later' }>, nowMs: number): void {
     const { heartbeats, dialect, stats } = this.#parts;
     switch (action.kind) {
       case 'authenticate':
-        this.#authentication.start(connection, action.id, action.key);
+        this.#authenticate(connection, action.id, action.key);
         return;
       case 'subscribe':
         this.#subscribe(connection, action.command, nowMs);
@@ -118,6 +145,46 @@ export class Commands {
     if (connection.ended) return;
     for (const replay of replays) catchUps.add(replay);
     heartbeats.place(connection);
+  }
+
+  /** Messages that arrive while the key is checked wait. */
+  #authenticate(connection: Connection, id: CommandId, key: string): void {
+    const pending = new WaitingMessages(pendingBounds, null);
+    connection.pending = pending;
+    const { address, batch } = connection;
+    this.#parts
+      .admit({ key }, { address, batch })
+      .then((admission) => {
+        connection.pending = null;
+        if (connection.ended) return;
+        this.#onAdmission(connection, id, admission);
+        for (let next = pending.first; next !== undefined; next = pending.first) {
+          pending.removeFirst();
+          this.receive(connection, next.bytes, next.binary);
+        }
+      })
+      .catch((error: unknown) => {
+        this.#parts.log.error({ err: error }, 'authentication_failed');
+        connection.close('INTERNAL', 'INTERNAL');
+      });
+  }
+
+  #onAdmission(connection: Connection, id: CommandId, admission: Admission): void {
+    const { connections } = this.#parts;
+    const known = connection.principal;
+    // A failed `auth` does not close a connection that has authenticated before.
+    const refuse = (code: ErrorCode, message?: string, details?: Readonly<Record<string, unknown>>): void =>
+      this.#refuse(connection, refusal(id, code, message, details), known === null ? code : null);
+    if (!admission.ok) return refuse(admission.code, admission.message, admission.details);
+    const principal = connections.currentPrincipal(admission.principal);
+    if (principal === null) return refuse('UNAUTHENTICATED');
+    const { keyId, plan, scopes } = principal;
+    if (known !== null && known.keyId !== keyId) return refuse('INVALID_REQUEST', 'This connection is authenticated with another key.');
+    if (known === null && connections.isFull(principal)) {
+      return refuse('RATE_LIMIT', 'This key has reached the limit of connections of its plan.', { limit: plan.connections });
+    }
+    connections.authenticate(connection, principal);
+    connection.notify({ id, op: 'authenticated', keyId, plan: plan.name, scopes: [...scopes] });
   }
 
   #refuse(connection: Connection, reply: Reply, close: ErrorCode | null): void {

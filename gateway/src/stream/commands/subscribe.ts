@@ -1,7 +1,9 @@
+import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import type { Position, SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
-import type { ErrorReply, Gap, JoinPosition, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
+import type { ErrorReply, Gap, JoinPosition, RejectedKey, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { readCandlesTopic } from '@sluice/shared/wire/stream/topics.ts';
+import { missingChannel } from '../../auth/plan-features.ts';
 import { maxGroupsPerTopic, maxTopics } from '../fanout/fanout.ts';
 import { compileFilter, confirmedOnly, type CompiledFilter } from '../fanout/filters.ts';
 import type { BusPosition } from '../fanout/topic-group.ts';
@@ -9,11 +11,13 @@ import { CatchUp } from '../replay/catch-up.ts';
 import { pastPoint, resumePoint, type ResumeParts, type ResumePoint } from '../replay/resume-point.ts';
 import { groupOf, type Connection, type Following } from '../session/connection.ts';
 import { refusal } from '../session/protocol.ts';
+import { exceededSubscriptions } from '../session/usage.ts';
 import type { CandleDemand } from './candle-demand.ts';
-import { requestedTopics } from './requested-topics.ts';
-import { sinceFault, sinceOf } from './since.ts';
+import { requestedTopics, type RequestedTopic } from './requested-topics.ts';
 import { snapshots, type SnapshotParts } from './snapshots.ts';
-import { limitFault, planFault } from './subscribe-fault.ts';
+
+/** Wrong topics of `since` that a reply names. */
+const namedTopics = 16;
 
 export interface SubscribeParts extends ResumeParts, SnapshotParts {
   readonly bus: BusPosition & ResumeParts['bus'];
@@ -31,9 +35,8 @@ export interface Subscribed {
 export function subscribe(parts: SubscribeParts, connection: Connection, command: SubscribeCommand, nowMs: number): Subscribed {
   const id = command.id ?? null;
   const { requested, rejected } = requestedTopics(connection, command);
-  const fault =
-    planFault(connection, command, requested) ?? sinceFault(command, requested, rejected) ?? limitFault(connection, command, requested);
-  if (fault !== null) return { reply: refusal(id, fault.code, fault.message, fault.details), gaps: [], replays: [] };
+  const refused = refusalOf(connection, command, requested, rejected);
+  if (refused !== null) return { reply: refused, gaps: [], replays: [] };
   // Frames that were collected so far must be sent before the reply, and only to connections that already follow.
   if (connection.batch) parts.fanout.batcher.flushAll();
   const filter = filterOf(parts, command);
@@ -58,6 +61,68 @@ export function subscribe(parts: SubscribeParts, connection: Connection, command
   const reply: SubscribedReply = { id, op: 'subscribed', channel: command.channel, accepted, rejected, positions };
   if (command.snapshot === true) reply.snapshot = snapshots(parts, connection, requested, filter);
   return { reply, gaps, replays };
+}
+
+/** Why the whole command is refused; null if it is not. */
+function refusalOf(
+  connection: Connection,
+  command: SubscribeCommand,
+  requested: readonly RequestedTopic[],
+  rejected: readonly RejectedKey[],
+): ErrorReply | null {
+  const { principal, usage, topics, topicCount } = connection;
+  const { channel, since, snapshot } = command;
+  const refuse = (code: ErrorCode, message: string, details: Readonly<Record<string, unknown>>): ErrorReply =>
+    refusal(command.id ?? null, code, message, details);
+  const isWholeChannel = requested.some(({ key }) => key === null);
+  const missing = principal === null ? null : missingChannel(principal, channel, isWholeChannel);
+  if (missing !== null) return refuse('FORBIDDEN', missing.message, missing.details);
+  if (isPosition(since) && requested.length > 1) {
+    const message = '`since` must be a map from topic to position if the command names several topics.';
+    return refuse('INVALID_REQUEST', message, { fields: { since: 'not a map' } });
+  }
+  const foreign = since === undefined || isPosition(since) ? [] : foreignTopics(command, Object.keys(since), requested, rejected);
+  if (foreign.length > 0) {
+    const fields = Object.fromEntries(foreign.map((topic) => [`since.${topic.slice(0, 64)}`, 'no topic of this command']));
+    return refuse('INVALID_REQUEST', '`since` names a topic that the command does not.', { fields });
+  }
+  const { snapshotTopics, subscriptionsPerConnection: most } = streamLimits;
+  if (snapshot === true && requested.length > snapshotTopics) {
+    const message = `A command with \`snapshot\` may name at most ${snapshotTopics} topics.`;
+    return refuse('INVALID_REQUEST', message, { limit: snapshotTopics, fields: { snapshot: 'too many topics' } });
+  }
+  const more = requested.filter(({ topic }) => topics?.has(topic) !== true).length;
+  if (topicCount + more > most) {
+    return refuse('INVALID_REQUEST', `At most ${most} subscriptions on one connection.`, { limit: most, have: topicCount, more });
+  }
+  const exceeded = principal === null || usage === null ? null : exceededSubscriptions(principal.plan, usage, more);
+  if (exceeded === null) return null;
+  return refuse('RATE_LIMIT', exceeded.message, { limit: exceeded.limit, have: usage?.subscriptions, more });
+}
+
+/** Topics in `since` that the command does not name, a few of them. A position of a rejected key is ignored. */
+function foreignTopics(
+  command: SubscribeCommand,
+  since: readonly string[],
+  requested: readonly RequestedTopic[],
+  rejected: readonly RejectedKey[],
+): readonly string[] {
+  const topics = new Set(requested.map(({ topic }) => topic));
+  const ending = command.channel === 'candles' ? `:${command.interval}` : '';
+  for (const { key, code } of rejected) topics.add(`${command.channel}:${code === 'INVALID_MINT' ? '' : '@'}${key}${ending}`);
+  return since.filter((topic) => !topics.has(topic)).slice(0, namedTopics);
+}
+
+/** The client's position in a topic; null if the command names none. */
+function sinceOf({ since }: SubscribeCommand, topic: string): Position | null {
+  if (since === undefined) return null;
+  if (isPosition(since)) return since;
+  const map = since as Readonly<Record<string, Position>>;
+  return Object.hasOwn(map, topic) ? map[topic]! : null;
+}
+
+function isPosition(since: SubscribeCommand['since']): since is Position {
+  return since !== undefined && typeof since['seq'] === 'number';
 }
 
 const tooMuch =
@@ -97,7 +162,7 @@ function follow(
   const before = connection.topics?.get(topic);
   const isCandles = readCandlesTopic(topic) !== null;
   if (isCandles && !candleDemand.hasRoomFor(topic)) return null;
-  const group = fanout.acquire(topic, connection.format, connection.batch, filter, connection.usage?.keyId ?? '');
+  const group = fanout.acquire(topic, connection.format, connection.batch, filter, connection.usage?.owner ?? '');
   if (group === null) return null;
   if (isCandles) candleDemand.add(topic);
   const current = group.topic.seq;

@@ -1,17 +1,18 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
+import { missingUsedFeature } from '../../auth/plan-features.ts';
 import type { Authenticator, Principal } from '../../auth/principal.ts';
+import { networkOf } from '../../ratelimit/address-limit.ts';
 import type { StreamSocket } from '../../transport/transport.ts';
 import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
 import { CatchUp, type CatchUps } from '../replay/catch-up.ts';
 import { Connection, groupOf, type ConnectionEvents, type ConnectionOptions, type Following } from '../session/connection.ts';
-import { KeyUsages, type KeyUsage } from '../session/key-usage.ts';
-import { countKeyless, KeylessUsages } from '../session/keyless-usage.ts';
-import { missingUsedFeature } from '../../auth/plan-features.ts';
+import type { OpenConnections } from '../session/handshake.ts';
 import { Session, type SessionLimits } from '../session/protocol.ts';
-import type { HeartbeatRooms } from './heartbeat.ts';
+import { countDialectTopic, Usages, type Usage } from '../session/usage.ts';
+import { getsHeartbeats, type HeartbeatRooms } from './heartbeat.ts';
 import { sliceCount, type Slices } from './slices.ts';
 import type { SlowConsumers } from './slow-consumers.ts';
 
@@ -31,55 +32,82 @@ export interface ConnectionsParts {
   readonly onMessage: ConnectionEvents['onMessage'];
 }
 
-function limitsOf({ plan }: Principal, usage: KeyUsage): SessionLimits {
-  return { commandsPerSecond: plan.commandsPerSecond, keyWork: usage.work };
+export interface DrainTimes {
+  readonly withinMs: number;
+  readonly reconnectWithinMs: number;
+}
+
+/** Time between two batches of closes, and the least number of closes in one: 500 a second are no load for other gateways. */
+const drainEveryMs = 100;
+const minClosesPerBatch = 50;
+/** Share of the time in which the connections are closed. The rest is for clients that connect late. */
+const closingShare = 0.95;
+const keyUsages = { delayedBytes: streamLimits.delayedKeyBytes, maxIdle: 1_000, keepsSpent: true };
+const keylessUsages = { delayedBytes: streamLimits.delayedAddressBytes, maxIdle: 10_000, keepsSpent: false };
+
+function limitsOf(principal: Principal | null, usage: Usage): SessionLimits {
+  return { commandsPerSecond: principal?.plan.commandsPerSecond ?? streamLimits.dialectCommands, keyWork: usage.work };
 }
 
 /** Owns the connections: opens them, binds them to keys and plans, and removes them when they close. */
-export class Connections implements ConnectionEvents {
-  readonly usages = new KeyUsages();
-  /** Null: clients without a key are not served. */
-  readonly keylessUsages: KeylessUsages | null;
+export class Connections implements ConnectionEvents, OpenConnections {
+  /** What each key uses. */
+  readonly usages = new Usages(keyUsages);
+  /** What each address without a key uses; null if such clients are not served. */
+  readonly #keylessUsages: Usages | null;
   readonly onMessage: ConnectionEvents['onMessage'];
   readonly #parts: ConnectionsParts;
   #unauthenticated = 0;
   #compressed = 0;
+  #isDraining = false;
 
   constructor(parts: ConnectionsParts) {
     this.#parts = parts;
     this.onMessage = parts.onMessage;
-    this.keylessUsages = parts.servesKeyless ? new KeylessUsages() : null;
+    this.#keylessUsages = parts.servesKeyless ? new Usages(keylessUsages) : null;
+  }
+
+  get size(): number {
+    return this.#parts.slices.size;
   }
 
   get unauthenticated(): number {
     return this.#unauthenticated;
   }
 
-  /** Connections whose messages are compressed. */
   get compressed(): number {
     return this.#compressed;
+  }
+
+  get servesKeyless(): boolean {
+    return this.#keylessUsages !== null;
+  }
+
+  isFull({ keyId, plan }: Principal): boolean {
+    return this.usages.of(keyId).connections >= plan.connections;
+  }
+
+  /** All IPv6 clients in one /64 network count as one address. */
+  isFullWithoutKey(address: string): boolean {
+    return (this.#keylessUsages?.of(networkOf(address)).connections ?? 0) >= streamLimits.keylessConnections;
   }
 
   /** Takes over a socket whose handshake was accepted. */
   open(socket: StreamSocket, options: ConnectionOptions): Connection {
     const { slices, stats, clock } = this.#parts;
-    const { principal } = options;
+    const { principal, address } = options;
     const nowMs = clock.steadyMs();
-    const usage = principal === null ? null : this.usages.add(principal.keyId, nowMs);
-    const keyless = principal === null ? (this.keylessUsages?.add(options.address, nowMs) ?? null) : null;
-    const session =
-      keyless === null
-        ? new Session(nowMs, usage === null || principal === null ? null : limitsOf(principal, usage))
-        : new Session(nowMs, { commandsPerSecond: streamLimits.dialectCommands, keyWork: keyless.work }, true);
+    const owner = principal?.keyId ?? networkOf(address);
+    const usage = this.#usagesOf(principal)?.add(owner, nowMs) ?? null;
+    const session = new Session(nowMs, usage === null ? null : limitsOf(principal, usage), principal === null && usage !== null);
     const connection = new Connection(socket, this, session, options, stats.connectionsOpened++ % sliceCount);
     connection.usage = usage;
-    connection.keyless = keyless;
     slices.add(connection);
     if (options.compress) this.#compressed++;
-    if (usage === null) {
+    if (principal === null) {
       this.#unauthenticated++;
       this.#awaitAuthentication(connection);
-    } else if (principal !== null && this.currentPrincipal(principal) !== principal) {
+    } else if (this.currentPrincipal(principal) !== principal) {
       // The transport does not allow a connection to be closed while it is being opened.
       setImmediate(() => this.#recheck(connection));
     }
@@ -88,37 +116,39 @@ export class Connections implements ConnectionEvents {
 
   /** A PumpPortal client without a key never authenticates, and may be silent until it subscribes. */
   #awaitAuthentication(connection: Connection): void {
-    const { keyless, session } = connection;
+    const { session } = connection;
     connection.cancelAuthTimer = this.#parts.clock.after(streamLimits.authTimeoutMs, () => {
-      if (keyless !== null && session.usesDialect) return;
-      if (keyless === null || session.usesOps) connection.close('UNAUTHENTICATED', 'not authenticated in time');
+      if (this.servesKeyless && session.usesDialect) return;
+      if (!this.servesKeyless || session.usesOps) connection.close('UNAUTHENTICATED', 'not authenticated in time');
       else this.#awaitAuthentication(connection);
     });
   }
 
-  /** Removes the connection from the quota of its address. */
-  #endKeyless(connection: Connection): void {
-    const { keyless } = connection;
-    if (keyless === null) return;
-    for (const topic of connection.dialectTopics ?? []) countKeyless(keyless, topic, -1);
-    connection.keyless = null;
-    this.keylessUsages?.remove(keyless, this.#parts.clock.steadyMs());
+  #usagesOf(principal: Principal | null): Usages | null {
+    return principal === null ? this.#keylessUsages : this.usages;
+  }
+
+  /** Removes the connection from what its key or its address uses. It follows no topic of the native protocol. */
+  #endUsage({ usage, principal, dialectTopics }: Connection, nowMs: number): void {
+    if (usage === null) return;
+    for (const topic of dialectTopics ?? []) countDialectTopic(usage, topic, -1);
+    this.#usagesOf(principal)?.remove(usage, nowMs);
   }
 
   /** Binds a connection to the key with which it has authenticated. */
   authenticate(connection: Connection, principal: Principal): void {
     const nowMs = this.#parts.clock.steadyMs();
-    connection.principal = principal;
-    if (connection.usage === null) {
+    if (connection.principal === null) {
+      this.#endUsage(connection, nowMs);
       const usage = this.usages.add(principal.keyId, nowMs);
-      // The topics that it followed without a key now count towards the limits of the key.
-      usage.subscriptions += connection.topicCount;
-      this.#endKeyless(connection);
       connection.usage = usage;
+      // The topics that it followed without a key now count towards the limits of the key.
+      for (const topic of connection.dialectTopics ?? []) countDialectTopic(usage, topic, 1);
       connection.delayed?.moveTo(usage.delayed);
       this.#unauthenticated--;
     }
-    connection.session.accept(nowMs, limitsOf(principal, connection.usage));
+    connection.principal = principal;
+    connection.session.accept(nowMs, limitsOf(principal, connection.usage!));
     connection.cancelAuthTimer();
     this.#parts.heartbeats.place(connection);
   }
@@ -193,10 +223,37 @@ export class Connections implements ConnectionEvents {
     connection.delayed?.end();
     for (const topic of connection.topics?.keys() ?? []) connection.unfollow(topic);
     dialect.unfollowAll(connection);
-    this.#endKeyless(connection);
-    if (connection.usage === null) this.#unauthenticated--;
-    else this.usages.remove(connection.usage, this.#parts.clock.steadyMs());
+    this.#endUsage(connection, this.#parts.clock.steadyMs());
+    if (connection.principal === null) this.#unauthenticated--;
     heartbeats.remove(connection);
+  }
+
+  /**
+   * Closes every connection with 4012, so that its client connects to another gateway. Spreads the closes over at most `withinMs`, so that
+   * the other gateways are not overloaded. Connections that open meanwhile are closed too.
+   */
+  async drain({ withinMs, reconnectWithinMs }: DrainTimes): Promise<void> {
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    const { slices, fanout, clock } = this.#parts;
+    const startMs = clock.steadyMs();
+    const endMs = startMs + withinMs + drainEveryMs;
+    const closedByMs = startMs + withinMs * closingShare;
+    for (;;) {
+      fanout.batcher.flushAll();
+      // Timers are late under load, so the number of closes follows from the time that is left.
+      const leftMs = Math.max(drainEveryMs, closedByMs - clock.steadyMs());
+      const closes = Math.max(minClosesPerBatch, Math.ceil((slices.size * drainEveryMs) / leftMs));
+      let closed = 0;
+      for (const connection of slices.all()) {
+        if (closed++ === closes) break;
+        if (getsHeartbeats(connection)) connection.notify({ op: 'draining', reconnectWithinMs });
+        connection.close('DRAINING', 'restarting');
+      }
+      if (slices.size === 0) return;
+      await new Promise<void>((resolve) => clock.after(drainEveryMs, resolve));
+      if (clock.steadyMs() >= endMs) return this.close();
+    }
   }
 
   close(): void {

@@ -7,8 +7,7 @@ import { maxTopics } from '../fanout/fanout.ts';
 import { newRoom, type Publish } from '../fanout/topic-group.ts';
 import type { LazyEvent } from '../history/lazy-event.ts';
 import type { Connection } from '../session/connection.ts';
-import { exceededSubscriptions } from '../session/key-usage.ts';
-import { countKeyless, exceededKeyless } from '../session/keyless-usage.ts';
+import { countDialectTopic, exceededKeyless, exceededSubscriptions } from '../session/usage.ts';
 import { missingChannel } from '../../auth/plan-features.ts';
 import { pumpPortalEvent, type SupplyOf } from './pumpportal-events.ts';
 
@@ -35,16 +34,11 @@ function channelOf(method: DialectMethod): Channel {
 }
 
 /** Why a connection may not follow these further topics; null if it may. */
-function limitFault({ principal, usage, keyless }: Connection, method: DialectMethod, more: readonly string[]): string | null {
-  if (keyless !== null) return exceededKeyless(keyless, more);
-  if (principal === null || usage === null) return null;
+function limitFault({ principal, usage }: Connection, method: DialectMethod, more: readonly string[]): string | null {
+  if (usage === null) return null;
+  if (principal === null) return exceededKeyless(usage, more);
   const fault = missingChannel(principal, channelOf(method), false) ?? exceededSubscriptions(principal.plan, usage, more.length);
   return fault?.message ?? null;
-}
-
-function count({ usage, keyless }: Connection, topic: string, by: 1 | -1): void {
-  if (usage !== null) usage.subscriptions += by;
-  else if (keyless !== null) countKeyless(keyless, topic, by);
 }
 
 /** The followers that use PumpPortal's protocol. It has no positions and no filters. An event reaches a socket once, even if it matches twice. */
@@ -120,7 +114,7 @@ export class PumpPortalDialect {
     if (room === undefined) this.#rooms.set(topic, (room = { room: newRoom(), members: new Set() }));
     room.members.add(connection);
     (connection.dialectTopics ??= new Set()).add(topic);
-    count(connection, topic, 1);
+    if (connection.usage !== null) countDialectTopic(connection.usage, topic, 1);
     connection.joinRoom(room.room);
   }
 
@@ -128,7 +122,7 @@ export class PumpPortalDialect {
     const room = this.#rooms.get(topic);
     if (connection.dialectTopics?.delete(topic) !== true || room === undefined) return;
     room.members.delete(connection);
-    count(connection, topic, -1);
+    if (connection.usage !== null) countDialectTopic(connection.usage, topic, -1);
     connection.leaveRoom(room.room);
     if (room.members.size === 0) this.#rooms.delete(topic);
   }

@@ -63,8 +63,8 @@ export class Fanout {
     return this.#topics.size + this.#confirmed.size;
   }
 
-  topic(name: string): TopicState | undefined {
-    return this.#topics.get(name);
+  isFollowed(name: string): boolean {
+    return this.#topics.has(name);
   }
 
   /** The last `seq` of a topic that was published to its followers. */
@@ -244,7 +244,7 @@ export class Fanout {
     this.#publishGap(topic, { op: 'gap', topic: topic.topic, from, to, reason, epoch: this.#bus.epoch });
   }
 
-  /** Reports to the followers of a topic that no candles of it are published. */
+  /** Reports to the followers of a topic that no candles of it are published, because the bound of published topics is reached. */
   reportUnwatched(name: string): void {
     const topic = this.#topics.get(name);
     if (topic !== undefined) this.gap(topic, topic.seq + 1, null, 'unwatched');

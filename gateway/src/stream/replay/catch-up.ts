@@ -8,11 +8,9 @@ import { groupsOf } from '../fanout/encode.ts';
 import { writeFrame } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { BusPosition, Group } from '../fanout/topic-group.ts';
-import type { CandlePauses } from '../history/candle-pauses.ts';
-import type { History } from '../history/history.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
 import { isMarketTopic, slotLossGap } from '../history/slot-losses.ts';
-import type { ResumePoint } from './resume-point.ts';
+import { resumePoint, type ResumeParts } from './resume-point.ts';
 
 /** Frames replayed in one turn of the event loop, over all connections. Live frames are sent between the turns. */
 const framesPerTurn = 512;
@@ -56,26 +54,17 @@ export class CatchUp {
   }
 }
 
-/** Finds where a client with the position `since` resumes a topic whose last published frame is `current`. */
-export type FindResumePoint = (topic: string, since: { readonly epoch: string; readonly seq: number }, current: number) => ResumePoint;
-
 /** All replays in progress. They take turns, so that no client waits for the replay of another. */
 export class CatchUps {
-  readonly #history: History;
-  readonly #bus: BusPosition;
+  readonly #parts: ResumeParts & { readonly bus: BusPosition };
   readonly #stats: StreamStats;
-  readonly #pauses: CandlePauses;
-  readonly #resume: FindResumePoint;
   readonly #clock: Clock;
   readonly #queue = new Set<CatchUp>();
   #turn: NodeJS.Immediate | null = null;
 
-  constructor(history: History, bus: BusPosition, stats: StreamStats, pauses: CandlePauses, resume: FindResumePoint, clock: Clock) {
-    this.#history = history;
-    this.#bus = bus;
+  constructor(parts: ResumeParts & { readonly bus: BusPosition }, stats: StreamStats, clock: Clock) {
+    this.#parts = parts;
     this.#stats = stats;
-    this.#pauses = pauses;
-    this.#resume = resume;
     this.#clock = clock;
   }
 
@@ -116,7 +105,7 @@ export class CatchUps {
 
   /** A new log has begun. What was to be replayed is lost. */
   onReset(): void {
-    const { epoch } = this.#bus;
+    const { epoch } = this.#parts.bus;
     for (const catchUp of this.#queue) {
       const { awaitedEpoch } = catchUp;
       if (awaitedEpoch === null || (awaitedEpoch !== epoch && !isLater(awaitedEpoch, epoch))) this.#reset(catchUp);
@@ -137,7 +126,7 @@ export class CatchUps {
     for (const { client, group, next, awaitedEpoch } of this.#queue) {
       const { topic } = group.topic;
       // A client that comes from a later epoch was notified there of losses in an earlier one.
-      if (isMarketTopic(topic) && awaitedEpoch === null) this.#notify(client, slotLossGap(topic, next, loss, this.#bus.epoch));
+      if (isMarketTopic(topic) && awaitedEpoch === null) this.#notify(client, slotLossGap(topic, next, loss, this.#parts.bus.epoch));
     }
   }
 
@@ -168,11 +157,12 @@ export class CatchUps {
       this.#waitForLag(catchUp);
       return 0;
     }
-    const oldest = this.#history.oldest(topic.topic);
-    const newest = this.#history.newest(topic.topic);
+    const { history, pauses } = this.#parts;
+    const oldest = history.oldest(topic.topic);
+    const newest = history.newest(topic.topic);
     if (catchUp.next <= topic.seq && newest < catchUp.next) this.#skip(catchUp, topic.seq);
     else if (catchUp.next < oldest) this.#skip(catchUp, oldest - 1);
-    const pausedAt = this.#pauses.last(topic.topic);
+    const pausedAt = pauses.last(topic.topic);
     if (catchUp.next <= pausedAt) this.#skip(catchUp, pausedAt, 'unwatched');
     const last = Math.min(topic.seq, newest, catchUp.next + limit - 1);
     const looked = Math.max(0, last - catchUp.next + 1);
@@ -188,13 +178,13 @@ export class CatchUps {
 
   /** Whether the gateway has reached the epoch of the client's position. If it has passed that epoch, the client is notified of the next one. */
   #hasReached(catchUp: CatchUp, awaited: string): boolean {
-    const { epoch } = this.#bus;
+    const { epoch } = this.#parts.bus;
     const { topic, seq: current } = catchUp.group.topic;
     if (isLater(awaited, epoch)) return false;
     if (awaited !== epoch) {
       // Only a gateway that has the frame of that number knows in which epoch it was published.
       if (catchUp.next > current + 1) return false;
-      const { after, gap } = this.#resume(topic, { epoch: awaited, seq: catchUp.next - 1 }, current);
+      const { after, gap } = resumePoint(this.#parts, topic, { epoch: awaited, seq: catchUp.next - 1 }, current);
       this.#notify(catchUp.client, gap ?? { op: 'gap', topic, from: catchUp.next, to: catchUp.next - 1, reason: 'epoch', epoch });
       catchUp.next = after + 1;
       catchUp.prev = after;
@@ -220,14 +210,7 @@ export class CatchUps {
   }
 
   #reportGap({ client, group }: CatchUp, lost: Pick<Gap, 'from' | 'to' | 'reason'>): void {
-    this.#notify(client, {
-      op: 'gap',
-      topic: group.topic.topic,
-      from: lost.from,
-      to: lost.to,
-      reason: lost.reason,
-      epoch: this.#bus.epoch,
-    });
+    this.#notify(client, { op: 'gap', topic: group.topic.topic, ...lost, epoch: this.#parts.bus.epoch });
   }
 
   #notify(client: ReplayClient, gap: Gap): void {
@@ -240,7 +223,7 @@ export class CatchUps {
     const { topic, filter, format } = group;
     const frames: Uint8Array[] = [];
     for (let seq = catchUp.next; seq <= last; seq++) {
-      const stored = this.#history.read(topic.topic, seq)!;
+      const stored = this.#parts.history.read(topic.topic, seq)!;
       if (filter !== null && !new LazyEvent(stored).passes(filter)) continue;
       const data = format === 'json' ? stored.json : stored.msgpack;
       const target = Buffer.allocUnsafe(frameBytes(topic.head, data));

@@ -8,13 +8,11 @@ import { encodeMessage } from '../fanout/encode.ts';
 import { encodeReply } from '../fanout/long-replies.ts';
 import type { Group } from '../fanout/topic-group.ts';
 import { CatchUp, type ReplayClient } from '../replay/catch-up.ts';
-import type { DelayedMessages } from './delayed-messages.ts';
 import type { HeartbeatRoom } from './heartbeat-room.ts';
-import type { KeyUsage } from './key-usage.ts';
-import type { KeylessUsage } from './keyless-usage.ts';
-import type { PendingMessages } from './pending-messages.ts';
 import type { Session } from './protocol.ts';
 import { TopicMap } from './topic-map.ts';
+import type { Usage } from './usage.ts';
+import type { WaitingMessages } from './waiting-messages.ts';
 
 /** What the handshake decided. */
 export interface ConnectionOptions {
@@ -71,14 +69,12 @@ export class Connection implements SocketHandlers, ReplayClient {
   /** Checks since the client last sent anything. */
   silentChecks = 0;
   cancelAuthTimer = (): void => undefined;
-  /** Null until the client has authenticated. */
-  usage: KeyUsage | null = null;
-  /** What its address uses; null with a key, or if clients without a key are not served. */
-  keyless: KeylessUsage | null = null;
+  /** What its key uses, or its address as long as it has no key; null if clients without a key are not served. */
+  usage: Usage | null = null;
   /** Messages that arrive while a key is checked; null while none is. */
-  pending: PendingMessages | null = null;
+  pending: WaitingMessages | null = null;
   /** Messages of a PumpPortal client that wait for its rate; null while none does. */
-  delayed: DelayedMessages | null = null;
+  delayed: WaitingMessages | null = null;
   ended = false;
 
   constructor(socket: StreamSocket, events: ConnectionEvents, session: Session, options: ConnectionOptions, slice: number) {

@@ -10,8 +10,6 @@ import { rateHeaders, rateLines, retryAfterSeconds } from '../../http/headers/ra
 import { offeredSubprotocols, offersCompression, transportLimits, type HttpAnswer, type HttpRequest } from '../../transport/transport.ts';
 import type { Admission, Admit, Credential } from './admission.ts';
 import type { ConnectionOptions } from './connection.ts';
-import type { KeyUsages } from './key-usage.ts';
-import type { KeylessUsages } from './keyless-usage.ts';
 
 /** `lines`: headers of the answer that accepts the handshake, in the form of `HttpAnswer.lines`. */
 export type Handshake =
@@ -23,21 +21,24 @@ export const streamPaths = ['/api/data', '/data'] as const;
 /** Connections of one gateway. One more is refused with 429. */
 const maxConnections = 50_000;
 
-/** The numbers of open connections. */
+/** The open connections. */
 export interface OpenConnections {
-  readonly connections: number;
+  readonly size: number;
   /** Connections whose messages are compressed. */
   readonly compressed: number;
   /** Connections without a key so far. */
   readonly unauthenticated: number;
-  readonly usages: Pick<KeyUsages, 'isFull'>;
-  /** Null: clients without a key are not served. */
-  readonly keylessUsages: Pick<KeylessUsages, 'isFull'> | null;
+  /** Clients without a key are served. */
+  readonly servesKeyless: boolean;
+  /** Whether a key has as many connections as its plan allows. */
+  isFull(principal: Principal): boolean;
+  /** Whether an address has as many connections without a key as it may have. */
+  isFullWithoutKey(address: string): boolean;
 }
 
 export interface HandshakeParts {
   readonly admit: Admit;
-  readonly hub: OpenConnections;
+  readonly connections: OpenConnections;
   /** Connections whose messages may be compressed. One more is accepted without compression. */
   readonly maxCompressed: number;
   /** The client's address; if the request came through trusted proxies, the address that they report. */
@@ -65,7 +66,7 @@ export function decideHandshake(request: HttpRequest, parts: HandshakeParts): Ha
   if ('status' in form) return { ok: false, answer: form };
   const address = parts.addressOf(request);
   const { format, batch, credential } = form;
-  const mayCompress = (): boolean => form.compress && parts.hub.compressed < parts.maxCompressed;
+  const mayCompress = (): boolean => form.compress && parts.connections.compressed < parts.maxCompressed;
   if (credential === null) {
     return { ok: true, options: { format, batch, compress: mayCompress(), principal: null, address }, lines: commonLines };
   }
@@ -79,11 +80,11 @@ export function decideHandshake(request: HttpRequest, parts: HandshakeParts): Ha
 }
 
 /** Reads the request, before its credential is checked: its parts, or why it is refused. */
-function readForm(request: HttpRequest, { hub, addressOf, isDraining }: HandshakeParts): HandshakeForm | HttpAnswer {
+function readForm(request: HttpRequest, { connections, addressOf, isDraining }: HandshakeParts): HandshakeForm | HttpAnswer {
   if (isDraining()) return errorAnswer(request, 'DRAINING');
   const malformed = checkUpgrade(request);
   if (malformed !== null) return malformed;
-  if (hub.connections >= maxConnections) return gatewayFull(request);
+  if (connections.size >= maxConnections) return gatewayFull(request);
   const format = request.query.get('format') ?? 'json';
   if (!formats.includes(format as Format)) {
     return errorAnswer(request, 'INVALID_REQUEST', '`format` must be json or msgpack.', { fields: { format: 'unknown' } });
@@ -94,14 +95,14 @@ function readForm(request: HttpRequest, { hub, addressOf, isDraining }: Handshak
   }
   const batch = request.query.get('batch') === '1';
   const compress = request.query.get('compress') === '1' && offersCompression(request);
-  const fault = credentialFault(request, hub.keylessUsages !== null);
+  const fault = credentialFault(request, connections.servesKeyless);
   if (fault !== null) return errorAnswer(request, 'UNAUTHENTICATED', fault);
   const credential = credentialOf(request);
-  if (credential === null && hub.unauthenticated >= streamLimits.unauthenticatedConnections) {
+  if (credential === null && connections.unauthenticated >= streamLimits.unauthenticatedConnections) {
     const message = 'This gateway has reached its limit of connections that have not authenticated.';
     return errorAnswer(request, 'RATE_LIMIT', message, { limit: streamLimits.unauthenticatedConnections });
   }
-  if (credential === null && hub.keylessUsages?.isFull(addressOf(request)) === true) {
+  if (credential === null && connections.isFullWithoutKey(addressOf(request))) {
     const message = 'This address has reached the limit of connections without an API key.';
     return errorAnswer(request, 'RATE_LIMIT', message, { limit: streamLimits.keylessConnections });
   }
@@ -124,7 +125,7 @@ function gatewayFull(request: HttpRequest): HttpAnswer {
 }
 
 /** Why a client is refused after its credential was checked; null if it is accepted. Other clients may have connected meanwhile. */
-function refusalOf(request: HttpRequest, admission: Admission, { hub, isDraining, clock }: HandshakeParts): HttpAnswer | null {
+function refusalOf(request: HttpRequest, admission: Admission, { connections, isDraining, clock }: HandshakeParts): HttpAnswer | null {
   const headers = limitHeaders(admission, clock.wallMs());
   if (!admission.ok) {
     const { code, message, details, counted } = admission;
@@ -133,8 +134,8 @@ function refusalOf(request: HttpRequest, admission: Admission, { hub, isDraining
   }
   const { principal } = admission;
   if (isDraining()) return errorAnswer(request, 'DRAINING', undefined, undefined, headers);
-  if (hub.connections >= maxConnections) return gatewayFull(request);
-  return hub.usages.isFull(principal) ? keyFull(request, principal, headers) : null;
+  if (connections.size >= maxConnections) return gatewayFull(request);
+  return connections.isFull(principal) ? keyFull(request, principal, headers) : null;
 }
 
 function keyFull(request: HttpRequest, { plan }: Principal, headers: Readonly<Record<string, string>>): HttpAnswer {

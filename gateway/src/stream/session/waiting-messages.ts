@@ -1,15 +1,12 @@
-interface DelayedMessage {
+interface WaitingMessage {
   readonly bytes: Uint8Array;
   readonly binary: boolean;
 }
 
-/** Messages of one connection that may wait, and their bytes. */
-const maxMessages = 5_000;
-const maxBytes = 1024 * 1024;
 /** What a message costs in addition to its bytes. */
 const overheadBytes = 256;
 
-function sizeOf({ bytes }: Pick<DelayedMessage, 'bytes'>): number {
+function sizeOf({ bytes }: Pick<WaitingMessage, 'bytes'>): number {
   return bytes.byteLength + overheadBytes;
 }
 
@@ -55,43 +52,42 @@ export class DelayedShare {
   }
 }
 
-/** The messages of one connection that wait for its rate, in order. Bounded: one more is refused. */
-export class DelayedMessages {
-  readonly #messages: DelayedMessage[] = [];
-  #share: DelayedShare;
-  #next = 0;
+/** The messages of one connection that wait, in order. Bounded: one more is refused. */
+export class WaitingMessages {
+  readonly #bounds: { readonly messages: number; readonly bytes: number };
+  readonly #messages: WaitingMessage[] = [];
+  #share: DelayedShare | null;
   #bytes = 0;
   cancelTimer = (): void => undefined;
 
-  constructor(share: DelayedShare) {
+  /** `share`: null if the messages count for no key and no address. */
+  constructor(bounds: { readonly messages: number; readonly bytes: number }, share: DelayedShare | null) {
+    this.#bounds = bounds;
     this.#share = share;
   }
 
-  get first(): DelayedMessage | undefined {
-    return this.#messages[this.#next];
+  get first(): WaitingMessage | undefined {
+    return this.#messages[0];
   }
 
   /** Copies the bytes. Returns false if there is no space. */
   add(bytes: Uint8Array, binary: boolean): boolean {
     const size = sizeOf({ bytes });
-    const full = this.#messages.length - this.#next >= maxMessages || this.#bytes + size > maxBytes;
-    if (full || !this.#share.hasRoom(size)) return false;
+    const isFull = this.#messages.length >= this.#bounds.messages || this.#bytes + size > this.#bounds.bytes;
+    if (isFull || this.#share?.hasRoom(size) === false) return false;
     this.#messages.push({ bytes: Uint8Array.from(bytes), binary });
     this.#count(size);
     return true;
   }
 
   removeFirst(): void {
-    if (this.first !== undefined) this.#count(-sizeOf(this.first));
-    this.#next++;
-    if (this.#next < maxMessages) return;
-    this.#messages.splice(0, this.#next);
-    this.#next = 0;
+    const first = this.#messages.shift();
+    if (first !== undefined) this.#count(-sizeOf(first));
   }
 
   /** The connection has authenticated: its messages now count for its key. */
   moveTo(share: DelayedShare): void {
-    this.#share.count(-this.#bytes);
+    this.#share?.count(-this.#bytes);
     this.#share = share;
     share.count(this.#bytes);
   }
@@ -101,11 +97,10 @@ export class DelayedMessages {
     this.cancelTimer();
     this.#count(-this.#bytes);
     this.#messages.length = 0;
-    this.#next = 0;
   }
 
   #count(bytes: number): void {
     this.#bytes += bytes;
-    this.#share.count(bytes);
+    this.#share?.count(bytes);
   }
 }
