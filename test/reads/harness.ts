@@ -148,7 +148,7 @@ export class BookHarness {
     const outcome = await this.book.find(mint);
     if (!outcome.ok) throw new Error(outcome.reason);
     this.book.refreshIfDue(outcome.token);
-    outcome.token.rendered = null;
+    this.book.rendered.clear();
     return JSON.parse(this.book.render(outcome.token).toString()) as TokenInfo;
   }
 

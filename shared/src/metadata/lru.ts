@@ -37,20 +37,25 @@ export class LruCache<V> {
 
   /** A value that alone exceeds the bound is not stored. */
   set(name: string, value: V, weight: number, untilMs: number): void {
-    this.#drop(name);
+    this.delete(name);
     if (weight > this.#maxWeight) return;
     this.#entries.set(name, { value, weight, untilMs });
     this.#weight += weight;
     for (const [oldest] of this.#entries) {
       if (this.#weight <= this.#maxWeight) return;
-      this.#drop(oldest);
+      this.delete(oldest);
     }
   }
 
-  #drop(name: string): void {
+  delete(name: string): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     this.#entries.delete(name);
     this.#weight -= entry.weight;
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#weight = 0;
   }
 }

@@ -9,7 +9,7 @@ import { tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
 import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
 import type { MarketHealth } from '../market-health.ts';
-import type { TokenBook } from '../tokens/token-book.ts';
+import { refusalOf, type TokenBook } from '../tokens/token-book.ts';
 import type { MintView } from '../tokens/mint-view.ts';
 import { listLargestAccounts, readHolders, type LargestHolders } from './read-holders.ts';
 
@@ -53,8 +53,7 @@ export function holdersBinding(parts: HoldersParts): BoundEndpoint {
 
   return bindEndpoint(tokenHoldersEndpoint, async ({ params: { mint } }) => {
     const found = await parts.book.find(mint);
-    if (!found.ok)
-      return found.reason === 'no_mint' ? { error: 'INVALID_MINT' } : { error: 'UPSTREAM_UNAVAILABLE', message: found.message };
+    if (!found.ok) return refusalOf(found);
     const known = stored.get(mint, performance.now());
     if (known !== undefined) return { jsonBytes: known };
     let answering = asked.get(mint);

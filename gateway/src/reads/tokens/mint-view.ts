@@ -48,9 +48,6 @@ export class MintView {
   minutes: Minutes | null = null;
   /** Its migration event. Null: none since the view began. */
   migrationId: string | null = null;
-  /** The rendered answer, which is used for a short time. */
-  rendered: Buffer | null = null;
-  renderedAtMs = Number.NEGATIVE_INFINITY;
   touchedAtMs = Number.NEGATIVE_INFINITY;
   /** When the chain, and the stored trades, were last read. By the steady clock, as the times above. */
   refreshedAtMs: number;
@@ -113,7 +110,6 @@ export class MintView {
     if (facts.slot < this.facts.slot) return;
     this.facts = facts;
     this.#read(facts);
-    this.rendered = null;
   }
 
   #read(facts: TokenFacts): void {

@@ -4,6 +4,7 @@ import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import { LruCache } from '@sluice/shared/metadata/lru.ts';
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
 import type { PriceEvent } from '@sluice/shared/wire/events/events.ts';
 import { migrationsTopic, newTokensTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
@@ -75,33 +76,24 @@ const noSummary: MarketSummary = { checkpoint: null, minutes: [], price: null };
 const pricesPrefix = pricesTopic('');
 const tradesPrefix = tradesTopic('');
 
-export interface BookCounters {
-  loads: number;
-  refreshes: number;
-  shared: number;
-  refused: number;
-  negativeHits: number;
-  evicted: number;
-}
-
 /**
  * The tokens that were requested, held in memory and updated from the log. A warm token is one that the book holds; it is answered
  * without any read. A cold token costs one read of the chain and one of the stored trades, however many requests ask for it at once.
  */
 export class TokenBook {
-  readonly counters: BookCounters = { loads: 0, refreshes: 0, shared: 0, refused: 0, negativeHits: 0, evicted: 0 };
+  readonly counters = { loads: 0, refreshes: 0, shared: 0, refused: 0, negativeHits: 0, evicted: 0 };
   readonly #options: TokenBookOptions;
   /** What was created or requested, for the search. A loss of the log changes no name. */
   readonly names = new TokenNames();
   /** Ordered by last use, oldest first. */
   readonly #tokens = new Map<string, MintView>();
   readonly #loads = new Map<string, Promise<TokenOutcome>>();
-  /** Addresses that are no mints, each with the time until which this is remembered. */
-  readonly #negatives = new Map<string, number>();
+  /** Addresses that are known not to be mints. */
+  readonly #negatives = new LruCache<true>(bookLimits.negatives);
   /** By mint: what its creation event reported, and the id of that event. */
   readonly #creations = new Map<string, { readonly id: string; readonly creation: Creation }>();
-  /** Tokens with a rendered answer, oldest first. */
-  readonly #rendered = new Set<MintView>();
+  /** Rendered answers, by mint. */
+  readonly rendered = new LruCache<Buffer>(bookLimits.rendered);
   #minutes = 0;
   #refreshing = 0;
   /** The first offset after the last loss of the log. */
@@ -143,8 +135,7 @@ export class TokenBook {
       return loading;
     }
     if (!isAddress(mint)) return noMint;
-    const negativeUntilMs = this.#negatives.get(mint);
-    if (negativeUntilMs !== undefined && negativeUntilMs > this.#steadyMs()) {
+    if (this.#negatives.get(mint, this.#steadyMs()) === true) {
       this.counters.negativeHits++;
       return noMint;
     }
@@ -159,20 +150,16 @@ export class TokenBook {
 
   /** The answer of `/token/info` as bytes, at most `renderedForMs` old. */
   render(token: MintView): Buffer {
-    const { rendered, renderedAtMs } = token;
+    const { mint, facts } = token;
     const steadyMs = this.#steadyMs();
-    if (rendered !== null && steadyMs - renderedAtMs < renderedForMs) return rendered;
-    const { health, slots } = this.#options;
-    const nowMs = this.#wallMs();
-    const creation = this.#creations.get(token.mint)?.creation ?? null;
-    const uri = token.facts.identity?.uri ?? creation?.identity.uri ?? null;
-    const offChain = uri === null || uri === '' ? null : this.#options.offChain(uri);
-    const bytes = Buffer.from(JSON.stringify(renderToken(token, { health, creation, offChain, slots, nowMs })));
-    token.rendered = bytes;
-    token.renderedAtMs = steadyMs;
-    this.#rendered.delete(token);
-    this.#rendered.add(token);
-    if (this.#rendered.size > bookLimits.rendered) this.#dropRendered();
+    const rendered = this.rendered.get(mint, steadyMs);
+    if (rendered !== undefined) return rendered;
+    const { health, slots, offChain } = this.#options;
+    const creation = this.#creations.get(mint)?.creation ?? null;
+    const uri = facts.identity?.uri ?? creation?.identity.uri ?? '';
+    const context = { health, creation, offChain: uri === '' ? null : offChain(uri), slots, nowMs: this.#wallMs() };
+    const bytes = Buffer.from(JSON.stringify(renderToken(token, context)));
+    this.rendered.set(mint, bytes, 1, steadyMs + renderedForMs);
     return bytes;
   }
 
@@ -210,7 +197,7 @@ export class TokenBook {
   #forgetAll(): void {
     this.#losses++;
     this.#tokens.clear();
-    this.#rendered.clear();
+    this.rendered.clear();
     this.#minutes = 0;
   }
 
@@ -236,7 +223,10 @@ export class TokenBook {
     else if (event.type === 'newToken') {
       this.#negatives.delete(event.mint);
       const creation = creationOf(event);
-      remember(this.#creations, event.mint, { id: event.id, creation }, bookLimits.creations);
+      this.#creations.delete(event.mint);
+      this.#creations.set(event.mint, { id: event.id, creation });
+      const [oldest] = this.#creations.keys();
+      if (this.#creations.size > bookLimits.creations) this.#creations.delete(oldest!);
       this.names.learn(event.mint, creation.identity, Math.floor(event.ts.received / 1_000));
     } else if (event.type === 'retract') this.#onRetracted(event.id);
   }
@@ -283,12 +273,8 @@ export class TokenBook {
   }
 
   async #readPlan(plan: TokenPlan): Promise<{ readonly plan: TokenPlan; readonly outcome: TokenRead } | null> {
-    try {
-      return { plan, outcome: await this.#read(plan) };
-    } catch (error) {
-      this.#options.log.debug({ err: error, mint: plan.mint }, 'token_read_failed');
-      return null;
-    }
+    const outcome = await this.#attempt(plan.mint, 'token_read_failed', () => this.#read(plan));
+    return outcome === null ? null : { plan, outcome };
   }
 
   async #read(plan: TokenPlan): Promise<TokenRead> {
@@ -300,7 +286,7 @@ export class TokenBook {
   #noMint(mint: string, kind: 'missing' | 'no_mint'): TokenOutcome {
     // The stream has reported the token, so the node is behind.
     if (kind === 'missing' && this.#isReported(mint)) return unavailable('The node has not seen this token yet.');
-    remember(this.#negatives, mint, this.#steadyMs() + (kind === 'missing' ? missingForMs : noMintForMs), bookLimits.negatives);
+    this.#negatives.set(mint, true, 1, this.#steadyMs() + (kind === 'missing' ? missingForMs : noMintForMs));
     return noMint;
   }
 
@@ -309,20 +295,26 @@ export class TokenBook {
     return this.#creations.has(mint) || history.newest(pricesTopic(mint)) > 0 || history.newest(tradesTopic(mint)) > 0;
   }
 
-  async #summary(mint: string): Promise<MarketSummary | null> {
+  #summary(mint: string): Promise<MarketSummary | null> {
+    return this.#attempt(mint, 'market_summary_failed', () => this.#options.market.summary(mint, Math.floor(this.#wallMs() / 1000)));
+  }
+
+  /** Null if it failed, which is logged as `event`. */
+  async #attempt<T>(mint: string, event: string, read: () => Promise<T>): Promise<T | null> {
     try {
-      return await this.#options.market.summary(mint, Math.floor(this.#wallMs() / 1000));
+      return await read();
     } catch (error) {
-      this.#options.log.debug({ err: error, mint }, 'market_summary_failed');
+      this.#options.log.debug({ err: error, mint }, event);
       return null;
     }
   }
 
   /** The stored price event. Null: it was retracted since. */
   #priceOf(mint: string, { checkpoint, price }: MarketSummary): PriceEvent | null {
-    const event = price === null ? null : priceOf(price);
+    const event = price === null ? null : parseEvent(price);
+    if (event?.type !== 'price') return null;
     const retracted = retractedAfter(this.#options.history, pricesTopic(mint), checkpoint?.offset ?? 0);
-    return event !== null && retracted.has(event.id) ? null : event;
+    return retracted.has(event.id) ? null : event;
   }
 
   #join(token: MintView, summary: MarketSummary | null): void {
@@ -355,16 +347,13 @@ export class TokenBook {
   async #refresh(token: MintView): Promise<void> {
     this.#refreshing++;
     this.counters.refreshes++;
-    try {
-      const outcome = await this.#read(token.plan);
-      if (outcome.kind === 'token') token.refresh(outcome.facts);
+    const outcome = await this.#attempt(token.mint, 'token_refresh_failed', () => this.#read(token.plan));
+    this.#refreshing--;
+    if (outcome?.kind === 'token') {
+      token.refresh(outcome.facts);
+      this.rendered.delete(token.mint);
       // The mint may have been closed, or the node may be behind. The next request reads it again.
-      else if (outcome.kind !== 'unreadable') this.#drop(token);
-    } catch (error) {
-      this.#options.log.debug({ err: error, mint: token.mint }, 'token_refresh_failed');
-    } finally {
-      this.#refreshing--;
-    }
+    } else if (outcome?.kind === 'missing' || outcome?.kind === 'no_mint') this.#drop(token);
   }
 
   // --- Bounds.
@@ -386,7 +375,7 @@ export class TokenBook {
   #drop(token: MintView): void {
     if (this.#tokens.get(token.mint) !== token) return;
     this.#tokens.delete(token.mint);
-    this.#rendered.delete(token);
+    this.rendered.delete(token.mint);
     this.#minutes -= token.minutes?.size ?? 0;
   }
 
@@ -395,24 +384,10 @@ export class TokenBook {
     this.#tokens.delete(token.mint);
     this.#tokens.set(token.mint, token);
   }
-
-  #dropRendered(): void {
-    const [oldest] = this.#rendered;
-    if (oldest === undefined) return;
-    oldest.rendered = null;
-    this.#rendered.delete(oldest);
-  }
 }
 
-/** Adds the newest entry to a bounded map. */
-function remember<V>(map: Map<string, V>, name: string, value: V, most: number): void {
-  map.delete(name);
-  map.set(name, value);
-  const [oldest] = map.keys();
-  if (map.size > most) map.delete(oldest!);
-}
-
-function priceOf(json: Uint8Array): PriceEvent | null {
-  const event = parseEvent(json);
-  return event.type === 'price' ? event : null;
+/** Why an endpoint has no answer about this token. */
+export function refusalOf(outcome: Extract<TokenOutcome, { ok: false }>) {
+  if (outcome.reason === 'no_mint') return { error: 'INVALID_MINT' } as const;
+  return { error: 'UPSTREAM_UNAVAILABLE', message: outcome.message } as const;
 }

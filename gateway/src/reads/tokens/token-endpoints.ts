@@ -7,7 +7,7 @@ import { searchLimits, tokenInfoEndpoint, tokenSearchEndpoint } from '@sluice/sh
 import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
 import type { History } from '../../stream/history/history.ts';
 import { readCandles } from '../pages/candle-pages.ts';
-import type { TokenBook, TokenOutcome } from './token-book.ts';
+import { refusalOf, type TokenBook, type TokenOutcome } from './token-book.ts';
 import { readTrades } from '../pages/trade-pages.ts';
 
 export interface TokenEndpointParts {
@@ -68,10 +68,6 @@ export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoin
 }
 
 const recordUnavailable = { error: 'UPSTREAM_UNAVAILABLE', message: 'The stored trades cannot be read.' } as const;
-
-function refusalOf(outcome: Extract<TokenOutcome, { ok: false }>) {
-  return outcome.reason === 'no_mint' ? invalidMint : ({ error: 'UPSTREAM_UNAVAILABLE', message: outcome.message } as const);
-}
 
 /** If no trades are stored: checks whether the token exists. */
 async function refusalFor(book: TokenBook, mint: string): Promise<ReturnType<typeof refusalOf> | null> {

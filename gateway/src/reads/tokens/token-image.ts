@@ -2,7 +2,7 @@ import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import type { FetchFault } from '@sluice/shared/guarded-http/fetch-fault.ts';
 import { tokenImageEndpoint } from '@sluice/shared/wire/rest/image.ts';
 import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
-import type { TokenBook } from './token-book.ts';
+import { refusalOf, type TokenBook } from './token-book.ts';
 
 export interface TokenImageParts {
   readonly book: Pick<TokenBook, 'find' | 'identityOf'>;
@@ -22,9 +22,7 @@ const lasting: ReadonlySet<FetchFault> = new Set<FetchFault>(['refused', 'malfor
 export function tokenImageBinding({ book, metadata }: TokenImageParts): BoundEndpoint {
   return bindEndpoint(tokenImageEndpoint, async ({ params: { mint } }) => {
     const found = await book.find(mint);
-    if (!found.ok) {
-      return found.reason === 'no_mint' ? { error: 'INVALID_MINT' } : { error: 'UPSTREAM_UNAVAILABLE', message: found.message };
-    }
+    if (!found.ok) return refusalOf(found);
     const uri = book.identityOf(found.token)?.uri ?? '';
     if (uri === '') return notFound('This token has no metadata address.');
     const document = await metadata.load(uri);

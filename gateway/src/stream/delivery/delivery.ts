@@ -1,4 +1,6 @@
 import type { BusSubscriber, LogEntry, LostEntries } from '@sluice/shared/bus/bus.ts';
+import { tsPublishedIn } from '@sluice/shared/codec/json-search.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
@@ -12,8 +14,10 @@ import type { History } from '../history/history.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
 import type { SlotLosses } from '../history/slot-losses.ts';
 import type { CatchUps } from '../replay/catch-up.ts';
-import { LatencySampler } from './latency-sampler.ts';
 import { isPrivate, type PrivateEvents } from './private-events.ts';
+
+/** At most one sample of the latency in this time. */
+const sampleEveryMs = 1;
 
 /** Gets every event of the log, in log order. */
 export interface LogListener {
@@ -41,16 +45,15 @@ export interface DeliveryParts {
 /** Delivers the entries of the log, in log order: to the history, to the clients, and to the listeners inside this gateway. */
 export class Delivery {
   readonly #parts: DeliveryParts;
-  readonly #latency: LatencySampler;
   readonly #listeners: LogListener[] = [];
   #linkUp = false;
   #caughtUp = false;
+  #sampledAtMs = 0;
   /** Only the first forged event is logged. */
   #forgeryLogged = false;
 
   constructor(parts: DeliveryParts) {
     this.#parts = parts;
-    this.#latency = new LatencySampler(parts.stats.latencyUs);
   }
 
   get linkUp(): boolean {
@@ -98,8 +101,17 @@ export class Delivery {
       this.#onUnreadable(entry, error);
     }
     if (catchUps.size > 0) catchUps.wake();
-    if (!replayed) this.#latency.sample(entry);
+    if (!replayed) this.#sampleLatency(entry);
     slowConsumers.checkAfterPublishing();
+  }
+
+  /** Samples the time from the event's `ts.published` until it was passed to the transport. */
+  #sampleLatency({ json }: LogEntry): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#sampledAtMs < sampleEveryMs) return;
+    this.#sampledAtMs = nowMs;
+    const publishedUs = tsPublishedIn(json);
+    if (publishedUs !== null) this.#parts.stats.latencyUs.record(nowUs() - publishedUs);
   }
 
   #deliver(entry: LogEntry, replayed: boolean): void {

@@ -1,10 +1,14 @@
 import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import {
   commitments,
+  type Commitment,
   type MarketStreamEvent,
+  type MigrationEvent,
   type NewTokenEvent,
+  type PriceEvent,
   type StreamEvent,
   type TokenMetadataEvent,
+  type TradeEvent,
 } from '@sluice/shared/wire/events/events.ts';
 import type { Filter, MigrationFilter, NewTokenFilter, PriceFilter, TradeFilter } from '@sluice/shared/wire/stream/filters.ts';
 import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
@@ -29,12 +33,13 @@ type Common = Pick<TradeFilter, 'pool' | 'quoteMint' | 'commitment'>;
 export function compileFilter(channel: Channel, given: Filter | undefined): CompiledFilter | null {
   if (given === undefined || Object.keys(given).length === 0) return null;
   const filter = withMints(given);
-  const tests = [...commonTests(filter), ...channelTests(channel, filter)];
+  const { types, tests: testsOf } = channelTests[channel] ?? { types: [], tests: {} };
+  const tests = Object.entries(filter).map(([name, value]) => (testsOf as Record<string, (given: unknown) => Test>)[name]!(value));
   return {
     key: canonical(filter),
     filter,
     confirmed: false,
-    test: (event) => event.type === 'retract' || tests.every((test) => test(event)),
+    test: (event) => event.type === 'retract' || (types.includes(event.type) && tests.every((test) => test(event))),
   };
 }
 
@@ -66,84 +71,55 @@ function canonical(filter: Filter): string {
   return JSON.stringify(entries.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)));
 }
 
-function channelTests(channel: Channel, filter: Filter): Test[] {
-  switch (channel) {
-    case 'trades':
-      return tradeTests(filter);
-    case 'newTokens':
-      return newTokenTests(filter);
-    case 'prices':
-      return priceTests(filter);
-    case 'migrations':
-      return migrationTests(filter);
-    case 'candles':
-    case 'orders':
-      return [];
-  }
-}
+/** How each field of a filter tests an event, made from the given value. */
+type Tests<Fields, Event> = {
+  readonly [Name in Exclude<keyof Fields, keyof Common>]-?: (given: NonNullable<Fields[Name]>) => (event: Event) => boolean;
+};
 
-function oneOf(accepted: string | readonly string[]): (value: string) => boolean {
-  if (typeof accepted === 'string') return (value) => value === accepted;
-  const set = new Set(accepted);
-  return (value) => set.has(value);
-}
-
-function commonTests({ pool, quoteMint, commitment }: Common): Test[] {
-  const tests: Test[] = [];
-  const market = (test: (event: MarketStreamEvent) => boolean): void =>
-    void tests.push((event) => event.type !== 'retract' && event.type !== 'order' && test(event));
-  if (pool !== undefined) {
-    const matches = oneOf(pool);
-    market((event) => matches(event.pool));
-  }
-  if (quoteMint !== undefined) {
-    const matches = oneOf(quoteMint);
-    market((event) => matches(event.quoteMint));
-  }
-  if (commitment !== undefined) {
+const commonTests = {
+  pool: (pool: NonNullable<Common['pool']>) => oneOf(pool, (event: MarketStreamEvent) => event.pool),
+  quoteMint: (quoteMint: NonNullable<Common['quoteMint']>) => oneOf(quoteMint, (event: MarketStreamEvent) => event.quoteMint),
+  commitment: (commitment: Commitment) => {
     const least = commitments.indexOf(commitment);
-    market((event) => commitments.indexOf(event.commitment) >= least);
-  }
-  return tests;
-}
+    return (event: MarketStreamEvent) => commitments.indexOf(event.commitment) >= least;
+  },
+};
 
-function tradeTests({ minSol, maxSol, side, trader }: TradeFilter): Test[] {
-  const tests: Test[] = [];
-  if (side !== undefined) tests.push((event) => event.type === 'trade' && event.side === side);
-  if (minSol !== undefined) tests.push((event) => event.type === 'trade' && event.solAmount !== null && event.solAmount >= minSol);
-  if (maxSol !== undefined) tests.push((event) => event.type === 'trade' && event.solAmount !== null && event.solAmount <= maxSol);
-  if (trader !== undefined) {
-    const matches = oneOf(trader);
-    tests.push((event) => event.type === 'trade' && matches(event.trader));
-  }
-  return tests;
-}
+const tradeTests: Tests<TradeFilter, TradeEvent> = {
+  side: (side) => (event) => event.side === side,
+  minSol: (least) => (event) => event.solAmount !== null && event.solAmount >= least,
+  maxSol: (most) => (event) => event.solAmount !== null && event.solAmount <= most,
+  trader: (trader) => oneOf(trader, (event) => event.trader),
+};
 
-function newTokenTests(filter: NewTokenFilter): Test[] {
-  const tests: Test[] = [];
-  // A metadata event repeats the tested fields of the token's creation, so it passes if the creation passed.
-  const add = (test: (event: NewTokenEvent | TokenMetadataEvent) => boolean): void =>
-    void tests.push((event) => (event.type === 'newToken' || event.type === 'tokenMetadata') && test(event));
-  const { creator, name, symbol, minDevBuySol, maxDevBuySol, traits, withoutTraits } = filter;
-  if (creator !== undefined) {
-    const matches = oneOf(creator);
-    add((event) => matches(event.creator));
-  }
-  if (name !== undefined) add((event) => event.name.toLowerCase().includes(name.toLowerCase()));
-  if (symbol !== undefined) add((event) => event.symbol.toLowerCase().includes(symbol.toLowerCase()));
-  if (minDevBuySol !== undefined) add((event) => event.initialBuy !== null && (event.initialBuy.solAmount ?? -1) >= minDevBuySol);
-  if (maxDevBuySol !== undefined) {
-    add((event) => event.initialBuy === null || (event.initialBuy.solAmount !== null && event.initialBuy.solAmount <= maxDevBuySol));
-  }
-  if (traits !== undefined) add((event) => traits.every((trait) => event.traits.includes(trait)));
-  if (withoutTraits !== undefined) add((event) => !withoutTraits.some((trait) => event.traits.includes(trait)));
-  return tests;
-}
+/** A metadata event repeats the tested fields of the token's creation, so it passes if the creation passed. */
+const newTokenTests: Tests<NewTokenFilter, NewTokenEvent | TokenMetadataEvent> = {
+  creator: (creator) => oneOf(creator, (event) => event.creator),
+  name: (part) => (event) => event.name.toLowerCase().includes(part.toLowerCase()),
+  symbol: (part) => (event) => event.symbol.toLowerCase().includes(part.toLowerCase()),
+  minDevBuySol: (least) => (event) => event.initialBuy !== null && (event.initialBuy.solAmount ?? -1) >= least,
+  maxDevBuySol: (most) => (event) =>
+    event.initialBuy === null || (event.initialBuy.solAmount !== null && event.initialBuy.solAmount <= most),
+  traits: (traits) => (event) => traits.every((trait) => event.traits.includes(trait)),
+  withoutTraits: (traits) => (event) => !traits.some((trait) => event.traits.includes(trait)),
+};
 
-function priceTests({ source }: PriceFilter): Test[] {
-  return source === undefined ? [] : [(event) => event.type === 'price' && event.source === source];
-}
+const priceTests: Tests<PriceFilter, PriceEvent> = { source: (source) => (event) => event.source === source };
 
-function migrationTests({ minSol }: MigrationFilter): Test[] {
-  return minSol === undefined ? [] : [(event) => event.type === 'migration' && event.solAmount !== null && event.solAmount >= minSol];
+const migrationTests: Tests<MigrationFilter, MigrationEvent> = {
+  minSol: (least) => (event) => event.solAmount !== null && event.solAmount >= least,
+};
+
+/** The types of the events that have the tested fields, and the tests of a channel. */
+const channelTests: Partial<Record<Channel, { readonly types: readonly string[]; readonly tests: object }>> = {
+  trades: { types: ['trade'], tests: { ...commonTests, ...tradeTests } },
+  newTokens: { types: ['newToken', 'tokenMetadata'], tests: { ...commonTests, ...newTokenTests } },
+  prices: { types: ['price'], tests: { ...commonTests, ...priceTests } },
+  migrations: { types: ['migration'], tests: { ...commonTests, ...migrationTests } },
+};
+
+function oneOf<Event>(accepted: string | readonly string[], valueOf: (event: Event) => string): (event: Event) => boolean {
+  if (typeof accepted === 'string') return (event) => valueOf(event) === accepted;
+  const set = new Set(accepted);
+  return (event) => set.has(valueOf(event));
 }
