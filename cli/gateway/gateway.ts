@@ -19,7 +19,7 @@ import { createSessionCallers } from '@sluice/gateway/accounts/sessions/session-
 import type { Authenticator } from '@sluice/gateway/auth/principal.ts';
 import { chainRpc } from '@sluice/gateway/reads/chain/chain-rpc.ts';
 import { faucetOf } from '@sluice/gateway/reads/chain/faucet.ts';
-import { createAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
+import { RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
 import { joinFleet } from '@sluice/gateway/operations/fleet.ts';
 import { browserPages } from '@sluice/site/dashboard/browser-pages.ts';
 import { dashboardPages, docsAssets } from '@sluice/site/dashboard/serve-page.ts';
@@ -250,7 +250,7 @@ function openReading(
   logSuspensions(config.rpc?.httpUrls ?? [], log);
   const health = new MarketHealth({ statuses: () => bus.statuses(), linkUp: () => hub.delivery.linkUp, clock });
   const newestSlot = (): number => health.newestSlot();
-  const reader = createAccountReader(rpc.each, { newestSlot, answersWithinMs, signal: ended.signal });
+  const reader = new RpcAccountReader(rpc.each, { newestSlot, answersWithinMs, signal: ended.signal });
   const fetcher = new MetadataFetcher({ ipfsGateways: config.ipfsGateways });
   const book = metadata ?? new TokenMetadataBook(fetcher);
   const pools = new PoolReader({ reader, venues, directory, log });

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
+import { RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
 import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { address, alice, launch, quietChain } from '../simnet/support/test-chain.ts';
@@ -12,7 +12,7 @@ const some = (count: number, from = 0): string[] => Array.from({ length: count }
 
 function reading(newestSlot = Number.MAX_SAFE_INTEGER): { node: ScriptedNode; reader: RpcAccountReader } {
   const node = new ScriptedNode(chain);
-  return { node, reader: createAccountReader([node], { newestSlot: () => newestSlot, signal: new AbortController().signal }) };
+  return { node, reader: new RpcAccountReader([node], { newestSlot: () => newestSlot, signal: new AbortController().signal }) };
 }
 
 interface Lied {
@@ -34,7 +34,7 @@ async function voted(...nodes: readonly (Lied | null)[]) {
       return { context: { slot: node.slot }, value: [node.lamports === null ? null : account] };
     },
   }));
-  const reader = createAccountReader(endpoints, { newestSlot: () => 1_000, oldestSlot: () => 90, signal: new AbortController().signal });
+  const reader = new RpcAccountReader(endpoints, { newestSlot: () => 1_000, oldestSlot: () => 90, signal: new AbortController().signal });
   const { accounts, slot, lastSlot, aloneBy } = await reader.read([address('one')]);
   const { alone, contradicted } = reader.counters;
   return {
@@ -76,7 +76,7 @@ describe('an account that one endpoint lies about', () => {
         return { context: { slot }, value: [accountOf(500), accountOf(slot)] };
       },
     }));
-    const reader = createAccountReader(endpoints, { newestSlot: () => 1_000, signal: new AbortController().signal });
+    const reader = new RpcAccountReader(endpoints, { newestSlot: () => 1_000, signal: new AbortController().signal });
     const [still, moving] = await Promise.all([reader.read([address('still')]), reader.read([address('moving')])]);
     expect(still).toMatchObject({ slot: 101, aloneBy: null });
     expect(moving).toMatchObject({ slot: 131, lastSlot: 131, aloneBy: 0 });

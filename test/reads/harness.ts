@@ -2,7 +2,7 @@ import { TokenBook } from '@sluice/gateway/reads/tokens/token-book.ts';
 import { portfolioBinding } from '@sluice/gateway/reads/wallets/portfolio-endpoint.ts';
 import { PoolReader } from '@sluice/gateway/reads/pools/pool-reader.ts';
 import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
-import { createAccountReader, type RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
+import { RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
 import { LazyEvent } from '../../gateway/src/stream/history/lazy-event.ts';
 import { History } from '../../gateway/src/stream/history/history.ts';
 import type { BusStatus, LogEntry } from '@sluice/shared/bus/bus.ts';
@@ -92,7 +92,7 @@ export class BookHarness {
   constructor(chain: Chain) {
     this.node = new ScriptedNode(chain);
     this.health = new MarketHealth({ statuses: async () => [], linkUp: () => this.linkUp, clock: this.clock });
-    this.reader = createAccountReader([this.node], {
+    this.reader = new RpcAccountReader([this.node], {
       newestSlot: () => this.health.newestSlot(),
       signal: new AbortController().signal,
     });

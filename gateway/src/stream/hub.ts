@@ -17,9 +17,7 @@ import { PumpPortalDialect } from './dialects/pumpportal.ts';
 import { Fanout } from './fanout/fanout.ts';
 import { StreamStats } from './fanout/stream-stats.ts';
 import type { Publish } from './fanout/topic-group.ts';
-import { CandlePauses } from './history/candle-pauses.ts';
 import { History } from './history/history.ts';
-import { SlotLosses } from './history/slot-losses.ts';
 import { CatchUps } from './replay/catch-up.ts';
 import type { Admit } from './session/admission.ts';
 
@@ -62,13 +60,11 @@ export class Hub {
     const slices = new Slices();
     const slowConsumers = new SlowConsumers(slices, stats, clock);
     const history = new History(options.history);
-    const pauses = new CandlePauses(history);
-    const losses = new SlotLosses(history);
     const fanout = new Fanout(options.publish, stats, bus, history);
     const dialect = new PumpPortalDialect(fanout.publish);
-    const catchUps = new CatchUps({ bus, history, pauses, losses }, stats, clock);
+    const catchUps = new CatchUps({ bus, history }, stats, clock);
     const heartbeats = new HeartbeatRooms({ ...options, fanout, bus });
-    const parts = { ...options, bus, history, pauses, losses, fanout, dialect, catchUps, heartbeats, slices, slowConsumers, stats, clock };
+    const parts = { ...options, bus, history, fanout, dialect, catchUps, heartbeats, slices, slowConsumers, stats, clock };
     const candleDemand = new CandleDemand(parts);
     const connections = new Connections({
       ...parts,

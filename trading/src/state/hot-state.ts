@@ -5,7 +5,7 @@ import { createRpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
 import type { AccountReader } from '@sluice/gateway/reads/chain/account-reader.ts';
 import { PoolReader } from '@sluice/gateway/reads/pools/pool-reader.ts';
-import { createAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
+import { RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
 import { keepAccounts, type KeeperCounts } from './accounts/account-keeper.ts';
 import { Blockhashes, type Blockhash, type BlockhashCounts, type BlockHeight } from './chain/blockhashes.ts';
 import { ChainView } from './chain/chain-view.ts';
@@ -90,7 +90,7 @@ export function createHotState({ httpUrls, wsUrls, venues, directory, log, signa
   setMaxListeners(0, ended);
   const { each: endpoints } = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
   const chain = new ChainView(Math.max(httpUrls.length, wsUrls.length));
-  const reader: AccountReader = createAccountReader(endpoints, {
+  const reader: AccountReader = new RpcAccountReader(endpoints, {
     newestSlot: () => chain.newestSlot,
     oldestSlot: () => chain.slot - maxReadBehindSlots,
     signal: ended,

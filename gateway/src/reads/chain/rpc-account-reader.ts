@@ -4,7 +4,7 @@ import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { startDeadline, type Deadline } from '@sluice/shared/runtime/abort/deadline.ts';
 import { askUntilAgreed } from '@sluice/shared/solana/rpc/quorum/ask-until-agreed.ts';
 import { RpcError, type Rpc, type WatchedRpc } from '@sluice/shared/solana/rpc/rpc.ts';
-import type { AccountReader, ChainAccount } from './account-reader.ts';
+import type { AccountReader, AccountsRead, ChainAccount } from './account-reader.ts';
 import {
   chooseAnswer,
   haveSameAccounts,
@@ -38,21 +38,6 @@ export interface AccountReaderOptions {
   readonly signal: AbortSignal;
 }
 
-export interface RpcAccountReader extends AccountReader {
-  readonly counters: Readonly<typeof noReads>;
-}
-
-const noReads = {
-  /** Calls for accounts, calls without a usable answer, reads that shared a call, and reads that were refused. */
-  calls: 0,
-  failures: 0,
-  shared: 0,
-  refused: 0,
-  /** Calls answered by one endpoint alone, and calls whose answers differed without a majority. */
-  alone: 0,
-  contradicted: 0,
-};
-
 interface Call {
   readonly addresses: Map<string, number>;
   readonly done: Promise<CallAnswer>;
@@ -69,130 +54,106 @@ interface CallAnswer extends ChosenAnswer {
  * `maxConcurrentCalls` calls are running. A read whose addresses are all in a running call uses that call's answer. With several endpoints (one
  * `Rpc` each), a majority is asked at once, and more if their answers differ. The answers are voted on.
  */
-export function createAccountReader(endpoints: readonly (Rpc & Partial<WatchedRpc>)[], options: AccountReaderOptions): RpcAccountReader {
-  const counters = { ...noReads };
-  const ask = createAsking(endpoints, options, counters);
-  const waiting: Call[] = [];
-  const running = new Set<Call>();
-  let gathering = false;
+export class RpcAccountReader implements AccountReader {
+  readonly counters = {
+    /** Calls for accounts, calls without a usable answer, reads that shared a call, and reads that were refused. */
+    calls: 0,
+    failures: 0,
+    shared: 0,
+    refused: 0,
+    /** Calls answered by one endpoint alone, and calls whose answers differed without a majority. */
+    alone: 0,
+    contradicted: 0,
+  };
+  readonly #endpoints: readonly (Rpc & Partial<WatchedRpc>)[];
+  readonly #options: AccountReaderOptions;
+  readonly #waiting: Call[] = [];
+  readonly #running = new Set<Call>();
+  /** Endpoints whose last call ended without a usable answer. */
+  readonly #failing = new Set<number>();
+  #isGathering = false;
 
-  function callFor(addresses: ReadonlySet<string>): Call | null {
-    for (const call of [...running, ...waiting]) {
-      if (!isSubset(addresses, call.addresses)) continue;
-      counters.shared++;
-      return call;
+  constructor(endpoints: readonly (Rpc & Partial<WatchedRpc>)[], options: AccountReaderOptions) {
+    this.#endpoints = endpoints;
+    this.#options = options;
+  }
+
+  async read(addresses: readonly string[]): Promise<AccountsRead> {
+    if (addresses.length > maxAccountsACall) throw new RangeError(`At most ${maxAccountsACall} addresses, not ${addresses.length}.`);
+    const call = this.#callFor(new Set(addresses));
+    if (call === null) {
+      this.counters.refused++;
+      throw new RpcError('unreachable', 0, 'Too many reads wait for the RPC.');
     }
-    for (const call of waiting) {
-      if (sizeTogether(call.addresses, addresses) > maxAccountsACall) continue;
-      for (const address of addresses) if (!call.addresses.has(address)) call.addresses.set(address, call.addresses.size);
-      return call;
+    const { answer, others, askedAtMs, othersAreLate } = await call.done;
+    const places = addresses.map((address) => call.addresses.get(address)!);
+    const isAlone = reportedAlone(answer, others, places);
+    const atPlaces = ({ accounts }: AccountsAnswer): readonly (ChainAccount | null)[] => places.map((at) => accounts[at] ?? null);
+    return {
+      slot: reportedSlot(answer, others, places),
+      lastSlot: lastReportedSlot(answer, others, places),
+      askedAtMs,
+      accounts: atPlaces(answer),
+      aloneBy: isAlone ? answer.endpoint : null,
+      othersAreLate: isAlone && othersAreLate,
+      disputed: isAlone ? others.map((other) => ({ slot: other.slot, accounts: atPlaces(other) })) : [],
+    };
+  }
+
+  #callFor(addresses: ReadonlySet<string>): Call | null {
+    const shared = [...this.#running, ...this.#waiting].find((call) => isSubset(addresses, call.addresses));
+    if (shared !== undefined) {
+      this.counters.shared++;
+      return shared;
     }
-    if (waiting.length >= maxWaitingCalls) return null;
+    const roomy = this.#waiting.find((call) => sizeTogether(call.addresses, addresses) <= maxAccountsACall);
+    if (roomy !== undefined) {
+      for (const address of addresses) if (!roomy.addresses.has(address)) roomy.addresses.set(address, roomy.addresses.size);
+      return roomy;
+    }
+    if (this.#waiting.length >= maxWaitingCalls) return null;
     const call = newCall(addresses);
-    waiting.push(call);
-    if (!gathering) {
-      gathering = true;
+    this.#waiting.push(call);
+    if (!this.#isGathering) {
+      this.#isGathering = true;
       setImmediate(() => {
-        gathering = false;
-        drain();
+        this.#isGathering = false;
+        this.#drain();
       });
     }
     return call;
   }
 
-  function drain(): void {
-    while (running.size < maxConcurrentCalls) {
-      const call = waiting.shift();
+  #drain(): void {
+    while (this.#running.size < maxConcurrentCalls) {
+      const call = this.#waiting.shift();
       if (call === undefined) return;
-      running.add(call);
-      const asked = ask([...call.addresses.keys()]);
+      this.#running.add(call);
+      const asked = this.#ask([...call.addresses.keys()]);
       call.settle(asked);
-      const ended = (): void => {
-        running.delete(call);
-        drain();
-      };
-      asked.then(ended, () => {
-        counters.failures++;
-        ended();
-      });
+      void asked
+        .catch(() => this.counters.failures++)
+        .then(() => {
+          this.#running.delete(call);
+          this.#drain();
+        });
     }
   }
 
-  return {
-    counters,
-    async read(addresses) {
-      if (addresses.length > maxAccountsACall) throw new RangeError(`At most ${maxAccountsACall} addresses, not ${addresses.length}.`);
-      const call = callFor(new Set(addresses));
-      if (call === null) {
-        counters.refused++;
-        throw new RpcError('unreachable', 0, 'Too many reads wait for the RPC.');
-      }
-      const { answer, others, askedAtMs, othersAreLate } = await call.done;
-      const places = addresses.map((address) => call.addresses.get(address)!);
-      const isAlone = reportedAlone(answer, others, places);
-      const atPlaces = ({ accounts }: AccountsAnswer): readonly (ChainAccount | null)[] => places.map((at) => accounts[at] ?? null);
-      return {
-        slot: reportedSlot(answer, others, places),
-        lastSlot: lastReportedSlot(answer, others, places),
-        askedAtMs,
-        accounts: atPlaces(answer),
-        aloneBy: isAlone ? answer.endpoint : null,
-        othersAreLate: isAlone && othersAreLate,
-        disputed: isAlone ? others.map((other) => ({ slot: other.slot, accounts: atPlaces(other) })) : [],
-      };
-    },
-  };
-}
-
-/** Requests at most 100 accounts, from as many endpoints as are needed to agree. Rejects with an `RpcError`. */
-function createAsking(
-  endpoints: readonly (Rpc & Partial<WatchedRpc>)[],
-  { newestSlot, oldestSlot = () => 0, answersWithinMs, signal }: AccountReaderOptions,
-  counters: typeof noReads,
-): (addresses: readonly string[]) => Promise<CallAnswer> {
-  /** Endpoints whose last call ended without a usable answer. */
-  const failing = new Set<number>();
-
-  /** Endpoints that rest after failures come last. */
-  function byHealth(): readonly number[] {
-    const avoided = (index: number): number => (endpoints[index]!.health?.()[0]?.avoided === true ? 1 : 0);
-    return endpoints.map((_, index) => index).toSorted((a, b) => avoided(a) - avoided(b));
-  }
-
-  /** Null if the answer is not of the documented form, or too old. */
-  async function askOne(endpoint: number, addresses: readonly string[], deadline: Deadline): Promise<AccountsAnswer | null> {
-    const params = [addresses, { encoding: 'base64', commitment: 'processed', dataSlice: { offset: 0, length: maxAccountBytes } }];
-    const answer = await endpoints[endpoint]!.call('getMultipleAccounts', params, deadline);
-    const read = readAccounts(answer, addresses.length, newestSlot());
-    return read === null || read.slot < oldestSlot() ? null : { endpoint, ...read };
-  }
-
-  /** Resolves with null or an error if the endpoint gives no usable answer. */
-  async function askSafely(endpoint: number, addresses: readonly string[], deadline: Deadline): Promise<AccountsAnswer | RpcError | null> {
-    try {
-      const answer = await askOne(endpoint, addresses, deadline);
-      if (answer === null) failing.add(endpoint);
-      else failing.delete(endpoint);
-      return answer;
-    } catch (error) {
-      if (!(error instanceof RpcError)) throw error;
-      failing.add(endpoint);
-      return error;
-    }
-  }
-
-  return async (addresses) => {
-    counters.calls++;
+  /** Requests at most 100 accounts, from as many endpoints as are needed to agree. Rejects with an `RpcError`. */
+  async #ask(addresses: readonly string[]): Promise<CallAnswer> {
+    const { answersWithinMs, signal } = this.#options;
+    this.counters.calls++;
     const askedAtMs = performance.now();
     const deadline = startDeadline(callWithinMs, signal);
     const unanswered = new Set<number>();
     let fault: RpcError | null = null;
     try {
       const verdict = await askUntilAgreed<AccountsAnswer>({
-        endpoints: byHealth(),
+        endpoints: this.#byHealth(),
         ask: async (endpoint) => {
           unanswered.add(endpoint);
-          const answer = await askSafely(endpoint, addresses, deadline);
+          const answer = await this.#askSafely(endpoint, addresses, deadline);
           unanswered.delete(endpoint);
           if (!(answer instanceof RpcError)) return answer;
           fault = answer;
@@ -204,15 +165,39 @@ function createAsking(
         ...(answersWithinMs !== undefined && { answersWithinMs }),
       });
       const chosen = chooseAnswer(verdict);
-      if (verdict.kind === 'contradicted') counters.contradicted++;
-      else if (verdict.kind === 'agreed' && verdict.votes.length === 1) counters.alone++;
-      if (chosen !== null) return { askedAtMs, othersAreLate: [...unanswered].some((endpoint) => !failing.has(endpoint)), ...chosen };
+      if (verdict.kind === 'contradicted') this.counters.contradicted++;
+      else if (verdict.kind === 'agreed' && verdict.votes.length === 1) this.counters.alone++;
+      if (chosen !== null) return { askedAtMs, othersAreLate: [...unanswered].some((endpoint) => !this.#failing.has(endpoint)), ...chosen };
     } finally {
       deadline.end();
     }
     if (deadline.passed) throw new RpcError('unreachable', 0, `No answer within ${callWithinMs} ms.`);
     throw fault ?? new RpcError('malformed', 0, 'No endpoint gave a recent answer of the documented form.');
-  };
+  }
+
+  /** Endpoints that rest after failures come last. */
+  #byHealth(): readonly number[] {
+    const avoided = (index: number): number => (this.#endpoints[index]!.health?.()[0]?.avoided === true ? 1 : 0);
+    return this.#endpoints.map((_, index) => index).toSorted((a, b) => avoided(a) - avoided(b));
+  }
+
+  /** Null or an error if the endpoint gives no usable answer: one of the documented form that is not too old. */
+  async #askSafely(endpoint: number, addresses: readonly string[], deadline: Deadline): Promise<AccountsAnswer | RpcError | null> {
+    const { newestSlot, oldestSlot = () => 0 } = this.#options;
+    const params = [addresses, { encoding: 'base64', commitment: 'processed', dataSlice: { offset: 0, length: maxAccountBytes } }];
+    try {
+      const answer = await this.#endpoints[endpoint]!.call('getMultipleAccounts', params, deadline);
+      const read = readAccounts(answer, addresses.length, newestSlot());
+      const isUsable = read !== null && read.slot >= oldestSlot();
+      if (isUsable) this.#failing.delete(endpoint);
+      else this.#failing.add(endpoint);
+      return isUsable ? { endpoint, ...read } : null;
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      this.#failing.add(endpoint);
+      return error;
+    }
+  }
 }
 
 function newCall(addresses: ReadonlySet<string>): Call {

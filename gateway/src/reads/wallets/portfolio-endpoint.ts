@@ -49,36 +49,27 @@ export interface PortfolioParts {
   readonly signal: AbortSignal;
 }
 
-interface Stored {
-  readonly bytes: Buffer;
-  /** Offset of the wallet's last trade in the log when it was read; null if none was known. */
-  readonly seenOffset: number | null;
-}
-
 /** `/portfolio/{publicKey}`. */
 export function portfolioBinding(parts: PortfolioParts): BoundEndpoint {
-  const stored = new LruCache<Stored>(portfolioLimits.storedBytes);
+  const stored = new LruCache<Buffer>(portfolioLimits.storedBytes);
   const asked = new Map<string, Promise<Buffer | null>>();
   const reads = new Semaphore(portfolioLimits.running);
 
-  const answer = async (wallet: string, seen: LastTrade | null): Promise<Buffer | null> => {
-    if (reads.waiting >= portfolioLimits.waiting) return null;
-    const bytes = await reads.run(() => makeAnswer(parts, wallet, seen?.slot ?? 0));
-    const read: Stored | null = bytes === null ? null : { bytes, seenOffset: seen?.offset ?? null };
-    if (read !== null) stored.set(wallet, read, read.bytes.length + wallet.length, performance.now() + storedMs);
-    return bytes;
-  };
-
   const ofChain = (publicKey: string): Answer | Promise<Answer> => {
     const seen = lastTradeOf(parts.history, publicKey);
-    const seenOffset = seen?.offset ?? null;
-    const known = stored.get(publicKey, performance.now());
-    if (known?.seenOffset === seenOffset) return { jsonBytes: known.bytes };
     // An answer that was requested before the last trade may not contain it.
-    const name = `${publicKey} ${seenOffset}`;
+    const name = `${publicKey} ${seen?.offset ?? ''}`;
+    const known = stored.get(name, performance.now());
+    if (known !== undefined) return { jsonBytes: known };
+    const answer = async (): Promise<Buffer | null> => {
+      if (reads.waiting >= portfolioLimits.waiting) return null;
+      const bytes = await reads.run(() => makeAnswer(parts, publicKey, seen?.slot ?? 0));
+      if (bytes !== null) stored.set(name, bytes, bytes.length + name.length, performance.now() + storedMs);
+      return bytes;
+    };
     let answering = asked.get(name);
     if (answering === undefined) {
-      answering = answer(publicKey, seen).finally(() => asked.delete(name));
+      answering = answer().finally(() => asked.delete(name));
       asked.set(name, answering);
     }
     return answering.then(answerOf);
@@ -140,7 +131,7 @@ async function valued({ book, health, clock }: PortfolioParts, of: Pick<WalletVa
   const found = await lookUp(book, of.read);
   const nowMs = clock.wallMs();
   const none: LookedUp = { token: null, reason: 'not_looked_up' };
-  return Buffer.from(JSON.stringify(valueWallet({ ...of, lookUp: (mint) => found.get(mint) ?? none, health, nowMs })));
+  return Buffer.from(JSON.stringify(valueWallet({ ...of, lookUp: (mint) => found.get(mint) ?? none, book, health, nowMs })));
 }
 
 function paperRead({ lamports, accounts }: PaperBalance, slot: number): WalletRead {
@@ -160,13 +151,13 @@ async function lookUp(book: TokenBook, { held }: WalletRead): Promise<ReadonlyMa
     if (token === null) cold.push(mint);
     else {
       book.refreshIfDue(token);
-      found.set(mint, { token, ...namesOf(book, token) });
+      found.set(mint, { token });
     }
   }
   const reads: Promise<void>[] = [];
   const read = async (mint: string): Promise<void> => {
     const outcome = await book.find(mint);
-    found.set(mint, outcome.ok ? { token: outcome.token, ...namesOf(book, outcome.token) } : { token: null, reason: 'unknown' });
+    found.set(mint, outcome.ok ? { token: outcome.token } : { token: null, reason: 'unknown' });
   };
   const asked = cold.slice(0, portfolioLimits.lookUps);
   for (let at = 0; at < asked.length; at += lookUpsATurn) {
@@ -175,12 +166,4 @@ async function lookUp(book: TokenBook, { held }: WalletRead): Promise<ReadonlyMa
   }
   await Promise.all(reads);
   return found;
-}
-
-function namesOf(
-  book: TokenBook,
-  token: Parameters<TokenBook['identityOf']>[0],
-): { readonly name: string | null; readonly symbol: string | null } {
-  const identity = book.identityOf(token);
-  return { name: identity?.name ?? null, symbol: identity?.symbol ?? null };
 }

@@ -8,13 +8,12 @@ import type { MarketHealth, SolUsdNow } from '../market-health.ts';
 import { priceNow } from '../tokens/render-token.ts';
 import type { HeldToken, WalletRead } from './wallet-reader.ts';
 import type { MintView } from '../tokens/mint-view.ts';
+import type { TokenBook } from '../tokens/token-book.ts';
 
 type Holding = Portfolio['holdings'][number];
 
 /** What is known about a held token. `not_looked_up`: beyond the limit of one answer. `unknown`: it could not be read. */
-export type LookedUp =
-  | { readonly token: MintView; readonly name: string | null; readonly symbol: string | null }
-  | { readonly token: null; readonly reason: 'not_looked_up' | 'unknown' };
+export type LookedUp = { readonly token: MintView } | { readonly token: null; readonly reason: 'not_looked_up' | 'unknown' };
 
 export interface WalletValues {
   readonly wallet: string;
@@ -22,16 +21,18 @@ export interface WalletValues {
   /** Null: a wallet of the chain. */
   readonly paper: Pick<PaperBalance, 'startLamports' | 'startedAtMs'> | null;
   readonly lookUp: (mint: string) => LookedUp;
+  readonly book: Pick<TokenBook, 'identityOf'>;
   readonly health: MarketHealth;
   readonly nowMs: number;
 }
 
 /** The answer of `/portfolio`. A pure function: the time and all data are arguments. */
-export function valueWallet({ wallet, read, paper, lookUp, health, nowMs }: WalletValues): Portfolio {
+export function valueWallet(values: WalletValues): Portfolio {
+  const { wallet, read, paper, lookUp, health, nowMs } = values;
   const solUsd = health.solUsd();
   const solAmount = toUi(read.lamports, solDecimals);
   const solValueUsd = solUsd === null ? null : solAmount * solUsd.price;
-  const all = read.held.map((held) => valueHolding(held, lookUp(held.mint), health, solUsd)).toSorted(byValue);
+  const all = read.held.map((held) => valueHolding(held, lookUp(held.mint), values, solUsd)).toSorted(byValue);
   const listed = all.slice(0, maxHoldings);
   const valueSol = listed.reduce((sum, { valueSol: value }) => sum + (value ?? 0), solAmount);
   const usd = listed.reduce((sum, { valueUsd: value }) => sum + (value ?? 0), solValueUsd ?? 0);
@@ -66,7 +67,8 @@ function resultOf(paper: NonNullable<WalletValues['paper']>, valueSol: number): 
   return { ...start, resultSol, resultPct: start.startUiAmount > 0 ? (resultSol / start.startUiAmount) * 100 : null };
 }
 
-function valueHolding(held: HeldToken, found: LookedUp, health: MarketHealth, solUsd: SolUsdNow | null): Holding {
+function valueHolding(held: HeldToken, found: LookedUp, { book, health }: WalletValues, solUsd: SolUsdNow | null): Holding {
+  const identity = found.token === null ? null : book.identityOf(found.token);
   const mint = found.token?.facts.token ?? null;
   const decimals = mint?.decimals ?? null;
   const uiAmount = decimals === null ? null : toUi(held.amount, decimals);
@@ -76,8 +78,8 @@ function valueHolding(held: HeldToken, found: LookedUp, health: MarketHealth, so
   return {
     mint: held.mint,
     tokenProgram: held.tokenProgram,
-    name: found.token === null ? null : found.name,
-    symbol: found.token === null ? null : found.symbol,
+    name: identity?.name ?? null,
+    symbol: identity?.symbol ?? null,
     accounts: held.accounts,
     amount: held.amount.toString(),
     frozenAmount: held.frozenAmount.toString(),

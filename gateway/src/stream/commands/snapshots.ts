@@ -2,7 +2,6 @@ import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { SnapshotFrame } from '@sluice/shared/wire/stream/replies.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import type { CompiledFilter } from '../fanout/filters.ts';
-import type { CandlePauses } from '../history/candle-pauses.ts';
 import type { History } from '../history/history.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
 import type { Connection } from '../session/connection.ts';
@@ -16,12 +15,11 @@ const workPerEvent = 512;
 export interface SnapshotParts {
   readonly fanout: Fanout;
   readonly history: History;
-  readonly pauses: CandlePauses;
 }
 
 /** The newest event of each topic that passes the filter. The number of events read is bounded over all topics, and counts as work. */
 export function snapshots(
-  { fanout, history, pauses }: SnapshotParts,
+  { fanout, history }: SnapshotParts,
   connection: Connection,
   requested: readonly RequestedTopic[],
   filter: CompiledFilter | null,
@@ -31,7 +29,7 @@ export function snapshots(
   let read = 0;
   for (const { topic } of requested) {
     const newest = filter?.confirmed === true ? fanout.position(topic, true) : history.newest(topic);
-    const after = Math.max(pauses.last(topic), newest - depth);
+    const after = Math.max(history.lastPause(topic), newest - depth);
     for (let seq = newest; seq > after; seq--) {
       const stored = history.read(topic, seq);
       if (stored === null) break;

@@ -9,10 +9,8 @@ import type { SlowConsumers } from '../connections/slow-consumers.ts';
 import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
-import type { CandlePauses } from '../history/candle-pauses.ts';
 import type { History } from '../history/history.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
-import type { SlotLosses } from '../history/slot-losses.ts';
 import type { CatchUps } from '../replay/catch-up.ts';
 import { isPrivate, type PrivateEvents } from './private-events.ts';
 
@@ -32,8 +30,6 @@ export interface DeliveryParts {
   /** Opens the events that belong to one key. */
   readonly events: Pick<PrivateEvents, 'open'>;
   readonly history: History;
-  readonly pauses: CandlePauses;
-  readonly losses: SlotLosses;
   readonly fanout: Fanout;
   readonly dialect: PumpPortalDialect;
   readonly catchUps: CatchUps;
@@ -131,16 +127,16 @@ export class Delivery {
   }
 
   #onVerdict(verdict: SlotVerdict, offset: number): void {
-    const { fanout, losses, catchUps } = this.#parts;
+    const { fanout, history, catchUps } = this.#parts;
     fanout.onVerdict(verdict);
     if (verdict.lost === undefined) return;
-    losses.add(offset, verdict.lost);
+    history.addLoss(offset, verdict.lost);
     fanout.onSlotLoss(verdict.lost);
     catchUps.onSlotLoss(verdict.lost);
   }
 
   #onPause(entry: LogEntry): void {
-    this.#parts.pauses.add(entry);
+    this.#parts.history.addPause(entry);
     this.#parts.fanout.skip(entry, 'unwatched');
   }
 
@@ -159,15 +155,11 @@ export class Delivery {
   }
 
   #onLost({ from, to, reason, last }: LostEntries): void {
-    const { slowConsumers, stats, history, pauses, losses, fanout, catchUps, log } = this.#parts;
+    const { slowConsumers, stats, history, fanout, catchUps, log } = this.#parts;
     slowConsumers.cutDropped();
     stats.lostEntries += Math.max(0, to - from + 1);
     log.warn({ from, to, reason }, 'bus_entries_lost');
-    if (reason === 'epoch') {
-      history.clear();
-      pauses.clear();
-      losses.clear();
-    }
+    if (reason === 'epoch') history.clear();
     history.markLost(last);
     fanout.onLost(reason);
     for (const listener of this.#listeners) listener.onLost(last);

@@ -11,9 +11,8 @@ import {
 } from '@sluice/shared/wire/stream/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
-import type { History } from '../history/history.ts';
+import { isMarketTopic, slotLossGap, type History } from '../history/history.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
-import { isMarketTopic, slotLossGap } from '../history/slot-losses.ts';
 import { Batcher } from './batcher.ts';
 import { encodeBytes } from './encode.ts';
 import type { CompiledFilter } from './filters.ts';

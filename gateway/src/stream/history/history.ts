@@ -2,12 +2,20 @@ import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { segmentBytes, segmentOf, Segments } from '@sluice/shared/runtime/collections/segments.ts';
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
 import { msgpackOf } from '@sluice/shared/codec/encode-event.ts';
+import { joinLosses, type SlotLoss } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
+import { ordersPrefix } from '@sluice/shared/wire/stream/topics.ts';
 import { LazyEvent } from './lazy-event.ts';
 
 /** Events whose MessagePack is cached, oldest first out: clients that resume at the same time read the same events. */
 const maxPacked = 8_192;
 /** Entries among which the oldest event is searched. */
 const maxUntimed = 1_000;
+
+/** After this many pauses, those that have left the history are removed. */
+const sweepEvery = 1_000;
+/** Losses retained. Ingest reports one every few seconds at most, so these reach back as far as the history. */
+const maxLosses = 256;
 
 export interface StoredEvent {
   /** Offset of its entry in the log. */
@@ -39,8 +47,9 @@ interface TopicHistory {
 }
 
 /**
- * The newest events in memory as JSON, found by topic and `seq`. Beyond its bounds it drops the oldest segment. The retained events of a topic are
- * always consecutive: after a hole in the log, only the events after the hole are retained.
+ * What resuming clients need: the newest events in memory as JSON, found by topic and `seq`. Beyond its bounds it drops the oldest segment. The retained events of a topic are
+ * always consecutive: after a hole in the log, only the events after the hole are retained. Pauses of candles and losses of slots are retained as
+ * far back as the events.
  */
 export class History {
   readonly #limits: LogBounds;
@@ -54,6 +63,11 @@ export class History {
   #wholeFrom = 0;
   /** Log-wide index of the event to its MessagePack. */
   readonly #packed = new Map<number, Uint8Array>();
+  /** `seq` of the last pause of each topic of candles. A client that resumes from before a pause has missed candles. */
+  readonly #pauses = new Map<string, number>();
+  #pausesAdded = 0;
+  /** Slots whose events ingest reported as lost. No missing `seq` shows such a loss. */
+  #losses: { readonly offset: number; readonly loss: SlotLoss }[] = [];
 
   constructor(limits: LogBounds) {
     this.#limits = limits;
@@ -162,8 +176,37 @@ export class History {
     this.#topics.clear();
     for (const { buffer } of this.#segments.splice(0)) this.#memory.give(buffer);
     this.#packed.clear();
+    this.#pauses.clear();
+    this.#losses = [];
     this.#entries = 0;
     this.#bytes = 0;
+  }
+
+  addPause({ topics }: LogEntry): void {
+    for (const { topic, seq } of topics) this.#pauses.set(topic, seq);
+    if (++this.#pausesAdded % sweepEvery !== 0) return;
+    for (const [topic, seq] of this.#pauses) {
+      const oldest = this.oldest(topic);
+      if (oldest === 0 || oldest > seq) this.#pauses.delete(topic);
+    }
+  }
+
+  /** `seq` of a topic's last pause; 0 if none is known. */
+  lastPause(topic: string): number {
+    return this.#pauses.get(topic) ?? 0;
+  }
+
+  addLoss(offset: number, loss: SlotLoss): void {
+    this.#losses.push({ offset, loss });
+    if (this.#losses.length > maxLosses) this.#losses.shift();
+  }
+
+  /** All losses reported after frame `seq` of a topic, joined; null if there are none. If the frame is not retained, all known losses. */
+  lossSince(topic: string, seq: number): SlotLoss | null {
+    if (this.#losses.length === 0 || !isMarketTopic(topic)) return null;
+    const from = Math.max(this.oldestOffset ?? 0, this.read(topic, seq)?.offset ?? 0);
+    const losses = this.#losses.filter(({ offset }) => offset > from).map(({ loss }) => loss);
+    return losses.length === 0 ? null : losses.reduce(joinLosses);
   }
 
   #index(topic: string, seq: number): TopicHistory {
@@ -216,4 +259,14 @@ export class History {
       }
     }
   }
+}
+
+/** Events of every topic come from the chain, except orders. */
+export function isMarketTopic(topic: string): boolean {
+  return !topic.startsWith(ordersPrefix);
+}
+
+/** The `gap` that reports a loss. No `seq` is missing: the next frame is `next`. */
+export function slotLossGap(topic: string, next: number, { from, to, signatures }: SlotLoss, epoch: string): Gap {
+  return { op: 'gap', topic, from: next, to: null, reason: 'unseen', epoch, slots: { from, to }, signatures: [...signatures] };
 }

@@ -9,7 +9,7 @@ import { writeFrame } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { BusPosition, Group } from '../fanout/topic-group.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
-import { isMarketTopic, slotLossGap } from '../history/slot-losses.ts';
+import { isMarketTopic, slotLossGap } from '../history/history.ts';
 import { resumePoint, type ResumeParts } from './resume-point.ts';
 
 /** Frames replayed in one turn of the event loop, over all connections. Live frames are sent between the turns. */
@@ -157,12 +157,12 @@ export class CatchUps {
       this.#waitForLag(catchUp);
       return 0;
     }
-    const { history, pauses } = this.#parts;
+    const { history } = this.#parts;
     const oldest = history.oldest(topic.topic);
     const newest = history.newest(topic.topic);
     if (catchUp.next <= topic.seq && newest < catchUp.next) this.#skip(catchUp, topic.seq);
     else if (catchUp.next < oldest) this.#skip(catchUp, oldest - 1);
-    const pausedAt = pauses.last(topic.topic);
+    const pausedAt = history.lastPause(topic.topic);
     if (catchUp.next <= pausedAt) this.#skip(catchUp, pausedAt, 'unwatched');
     const last = Math.min(topic.seq, newest, catchUp.next + limit - 1);
     const looked = Math.max(0, last - catchUp.next + 1);

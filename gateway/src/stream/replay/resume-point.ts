@@ -1,9 +1,7 @@
 import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
 import { isLater } from '@sluice/shared/bus/epoch.ts';
 import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
-import type { CandlePauses } from '../history/candle-pauses.ts';
-import type { History } from '../history/history.ts';
-import { slotLossGap, type SlotLosses } from '../history/slot-losses.ts';
+import { slotLossGap, type History } from '../history/history.ts';
 
 /** A client's `since` may be ahead of a gateway that lags another one by this many frames. */
 const maxAhead = 65_536;
@@ -21,8 +19,6 @@ export interface ResumePoint {
 export interface ResumeParts {
   readonly bus: Pick<BusSubscriber, 'epoch' | 'placeOf'>;
   readonly history: History;
-  readonly pauses: CandlePauses;
-  readonly losses: SlotLosses;
 }
 
 interface ClientPosition {
@@ -36,18 +32,18 @@ export function pastPoint(parts: ResumeParts, topic: string, count: number, curr
 }
 
 /** Every frame of a topic after `after` is retained, and every frame after `trimmedTo` was not trimmed. */
-function retainedAfter({ history, pauses }: ResumeParts, topic: string, current: number): { trimmedTo: number; after: number } {
+function retainedAfter({ history }: ResumeParts, topic: string, current: number): { trimmedTo: number; after: number } {
   const oldest = history.oldest(topic);
   // If entries were lost and no entry of this topic has followed yet, nothing is retained.
   const trimmedTo = oldest === 0 || history.newest(topic) < current ? current : oldest - 1;
-  return { trimmedTo, after: Math.max(trimmedTo, pauses.last(topic)) };
+  return { trimmedTo, after: Math.max(trimmedTo, history.lastPause(topic)) };
 }
 
 /** Finds where a client with the position `since` resumes a topic whose last published frame is `current`. */
 export function resumePoint(parts: ResumeParts, topic: string, since: ClientPosition, current: number): ResumePoint {
   const point = resumeFrames(parts, topic, since, current);
   // A client that has missed no frame may still have missed the report of lost slots.
-  const loss = point.recovered && point.epoch === parts.bus.epoch ? parts.losses.since(topic, point.after) : null;
+  const loss = point.recovered && point.epoch === parts.bus.epoch ? parts.history.lossSince(topic, point.after) : null;
   return loss === null ? point : { ...point, recovered: false, gap: slotLossGap(topic, point.after + 1, loss, parts.bus.epoch) };
 }
 
