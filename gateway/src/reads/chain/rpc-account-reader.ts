@@ -133,7 +133,7 @@ export class RpcAccountReader implements AccountReader {
       call.settle(asked);
       void asked
         .catch(() => this.counters.failures++)
-        .then(() => {
+        .finally(() => {
           this.#running.delete(call);
           this.#drain();
         });

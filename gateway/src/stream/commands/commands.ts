@@ -106,7 +106,7 @@ export class Commands {
     const { heartbeats, dialect, stats } = this.#parts;
     switch (action.kind) {
       case 'authenticate':
-        this.#authenticate(connection, action.id, action.key);
+        void this.#authenticate(connection, action.id, action.key);
         return;
       case 'subscribe':
         this.#subscribe(connection, action.command, nowMs);
@@ -148,25 +148,23 @@ export class Commands {
   }
 
   /** Messages that arrive while the key is checked wait. */
-  #authenticate(connection: Connection, id: CommandId, key: string): void {
+  async #authenticate(connection: Connection, id: CommandId, key: string): Promise<void> {
     const pending = new WaitingMessages(pendingBounds, null);
     connection.pending = pending;
     const { address, batch } = connection;
-    this.#parts
-      .admit({ key }, { address, batch })
-      .then((admission) => {
-        connection.pending = null;
-        if (connection.ended) return;
-        this.#onAdmission(connection, id, admission);
-        for (let next = pending.first; next !== undefined; next = pending.first) {
-          pending.removeFirst();
-          this.receive(connection, next.bytes, next.binary);
-        }
-      })
-      .catch((error: unknown) => {
-        this.#parts.log.error({ err: error }, 'authentication_failed');
-        connection.close('INTERNAL', 'INTERNAL');
-      });
+    try {
+      const admission = await this.#parts.admit({ key }, { address, batch });
+      connection.pending = null;
+      if (connection.ended) return;
+      this.#onAdmission(connection, id, admission);
+      for (let next = pending.first; next !== undefined; next = pending.first) {
+        pending.removeFirst();
+        this.receive(connection, next.bytes, next.binary);
+      }
+    } catch (error) {
+      this.#parts.log.error({ err: error }, 'authentication_failed');
+      connection.close('INTERNAL', 'INTERNAL');
+    }
   }
 
   #onAdmission(connection: Connection, id: CommandId, admission: Admission): void {
