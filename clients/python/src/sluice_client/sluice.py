@@ -148,10 +148,8 @@ class Sluice:
 
     async def quote(self, **body: Unpack[QuoteBody]) -> QuoteAnswer:
         """What a trade would give now."""
-        answer: QuoteAnswer = await self._send(
-            "POST", "/api/quote", {"side": body.get("side"), "mint": body.get("mint"), "quote": dict}, body=body
-        )
-        return answer
+        expected: Expected = {"side": body.get("side"), "mint": body.get("mint"), "quote": dict}
+        return cast(QuoteAnswer, await self._send("POST", "/api/quote", expected, body=body))
 
     async def buy(self, *, idempotency_key: str | None = None, **body: Unpack[BuyBody]) -> TradeAnswer:
         """Buys with a custodial wallet. `amount`: SOL; `slippage`: percent.
@@ -167,60 +165,47 @@ class Sluice:
 
     async def order(self, id: str) -> OrderObject:
         """The state of an order, and its fills."""
-        answer: OrderObject = await self._send("GET", f"/api/trade/orders/{_segment('id', id)}", {"orderId": id, "status": str})
-        return answer
+        return cast(OrderObject, await self._send("GET", f"/api/trade/orders/{_segment('id', id)}", {"orderId": id, "status": str}))
 
     async def orders(self, **query: Unpack[OrdersQuery]) -> OrderPage:
         """The key's orders, newest first. `before`: `next` of the page before."""
-        answer: OrderPage = await self._send("GET", "/api/trade/orders", {"orders": list}, query=query)
-        return answer
+        return cast(OrderPage, await self._send("GET", "/api/trade/orders", {"orders": list}, query=query))
 
     async def token_info(self, mint: str) -> TokenInfo:
         """A token: its names, its pools, its price."""
-        answer: TokenInfo = await self._send("GET", f"/api/token/info/{_segment('mint', mint)}", {"mint": mint})
-        return answer
+        return cast(TokenInfo, await self._send("GET", f"/api/token/info/{_segment('mint', mint)}", {"mint": mint}))
 
     async def search_tokens(self, **query: Unpack[TokenSearchQuery]) -> TokenSearch:
         """Tokens that the gateway knows, by a part of symbol, name or mint. Names are chosen freely: compare mints."""
-        answer: TokenSearch = await self._send("GET", "/api/token/search", {"tokens": list}, query=query)
-        return answer
+        return cast(TokenSearch, await self._send("GET", "/api/token/search", {"tokens": list}, query=query))
 
     async def candles(self, mint: str, **query: Unpack[CandlesQuery]) -> CandlePage:
         """Candles of a token, oldest first. `interval`: `1m` by default; `from_` and `to`: Unix seconds."""
-        answer: CandlePage = await self._send(
-            "GET", f"/api/token/candles/{_segment('mint', mint)}", {"mint": mint, "candles": list}, query=query
-        )
-        return answer
+        path = f"/api/token/candles/{_segment('mint', mint)}"
+        return cast(CandlePage, await self._send("GET", path, {"mint": mint, "candles": list}, query=query))
 
     async def trades(self, mint: str, **query: Unpack[TradesQuery]) -> TradePage:
         """Trades of a token, newest first. `before`: `next` of the page before."""
-        answer: TradePage = await self._send(
-            "GET", f"/api/token/trades/{_segment('mint', mint)}", {"mint": mint, "trades": list}, query=query
-        )
-        return answer
+        path = f"/api/token/trades/{_segment('mint', mint)}"
+        return cast(TradePage, await self._send("GET", path, {"mint": mint, "trades": list}, query=query))
 
     async def holders(self, mint: str) -> TokenHolders:
         """The largest holders of a token; `holders` is None if no node lists them."""
-        answer: TokenHolders = await self._send("GET", f"/api/token/holders/{_segment('mint', mint)}", {"mint": mint})
-        return answer
+        return cast(TokenHolders, await self._send("GET", f"/api/token/holders/{_segment('mint', mint)}", {"mint": mint}))
 
     async def portfolio(self, public_key: str) -> Portfolio:
         """All tokens of a wallet, valued in SOL."""
-        answer: Portfolio = await self._send(
-            "GET", f"/api/portfolio/{_segment('public_key', public_key)}", {"publicKey": public_key, "sol": dict}
-        )
-        return answer
+        path = f"/api/portfolio/{_segment('public_key', public_key)}"
+        return cast(Portfolio, await self._send("GET", path, {"publicKey": public_key, "sol": dict}))
 
     async def new_paper_wallet(self, **body: Unpack[PaperWalletBody]) -> PaperWallet:
         """Makes a paper wallet. Only while the server trades on paper."""
-        answer: PaperWallet = await self._send("POST", "/api/paper/wallets", {"publicKey": str}, body=body)
-        return answer
+        return cast(PaperWallet, await self._send("POST", "/api/paper/wallets", {"publicKey": str}, body=body))
 
     async def set_paper_balance(self, **body: Unpack[PaperBalanceBody]) -> PaperWallet:
         """Sets the SOL of a paper wallet. With `reset` it also loses its tokens, and its result counts from now on."""
         expected: Expected = {"publicKey": body.get("publicKey"), "amount": str}
-        answer: PaperWallet = await self._send("POST", "/api/paper/balance", expected, body=body)
-        return answer
+        return cast(PaperWallet, await self._send("POST", "/api/paper/balance", expected, body=body))
 
     async def close(self) -> None:
         """Ends all subscriptions and connections."""
@@ -240,12 +225,9 @@ class Sluice:
         key = secrets.token_hex(16) if idempotency_key is None else idempotency_key
         if not isinstance(key, str) or not IDEMPOTENCY_KEY.fullmatch(key):
             raise _wrong("idempotency_key must have 1 to 255 printable ASCII characters without spaces.")
-        expected = {"side": side, "mint": body.get("mint"), "publicKey": body.get("publicKey"), "status": str}
         order_id: object = None if body.get("dryRun") is True else str
-        answer: TradeAnswer = await self._send(
-            "POST", f"/api/trade/{side}", {**expected, "orderId": order_id}, body=body, key=key
-        )
-        return answer
+        expected = {name: body.get(name) for name in ("mint", "publicKey")} | {"side": side, "status": str, "orderId": order_id}
+        return cast(TradeAnswer, await self._send("POST", f"/api/trade/{side}", expected, body=body, key=key))
 
     async def _send(
         self,
@@ -266,20 +248,25 @@ class Sluice:
             except SluiceError as fault:
                 # A refusal of a later attempt does not show what became of a lost one.
                 is_unknown = is_unknown or fault.code in ("NETWORK", "TIMEOUT", "MALFORMED")
-                error = fault if key is None else _with_key(fault, key, is_unknown)
-                has_moved = error.code == "SLIPPAGE_EXCEEDED"
-                if error.retryable and not has_moved and error.code != "RATE_LIMIT":
+                reason = str(fault).removesuffix(".")
+                if key is not None:
+                    fault.idempotency_key = key
+                    if is_unknown:
+                        advice = f"The outcome is unknown: call again with the same body and the idempotency_key {key}."
+                        fault.args = (f"{reason}. {advice}",)
+                has_moved = fault.code == "SLIPPAGE_EXCEEDED"
+                if fault.retryable and not has_moved and fault.code != "RATE_LIMIT":
                     self._turn += 1
-                retry_after_ms = error.details.get("retryAfterMs")
+                retry_after_ms = fault.details.get("retryAfterMs")
                 retry_after_s = retry_after_ms / 1_000 if isinstance(retry_after_ms, (int, float)) else 0.0
-                in_progress = error.code == "IDEMPOTENCY_IN_PROGRESS" and time.monotonic() - started_s < IN_PROGRESS_S
+                in_progress = fault.code == "IDEMPOTENCY_IN_PROGRESS" and time.monotonic() - started_s < IN_PROGRESS_S
                 # A repeated order would be quoted again, and trade at a price that the caller has not seen.
-                may_repeat = error.retryable and not has_moved and (in_progress or attempt < self._retries)
+                may_repeat = fault.retryable and not has_moved and (in_progress or attempt < self._retries)
                 if not may_repeat or retry_after_s > MAX_RETRY_AFTER_S:
-                    raise error from fault.__cause__
+                    raise
                 if fault.code in ("NETWORK", "TIMEOUT"):
-                    self._outage.begin(str(fault).removesuffix("."))
-                last = error
+                    self._outage.begin(reason)
+                last = fault
                 exponent = min(attempt, 1) if in_progress else attempt
                 pause_s = min(MAX_PAUSE_S, FIRST_PAUSE_S * 2**exponent) * (0.5 + random.random() / 2)
             except Exception:
@@ -400,19 +387,6 @@ def _segment(name: str, value: str) -> str:
         return escape(value, safe="")
     except (TypeError, ValueError, AttributeError):
         raise _wrong(f"{name} must be a string; it is {value!r}.") from None
-
-
-def _with_key(error: SluiceError, key: str, is_unknown: bool) -> SluiceError:
-    advice = f". The outcome is unknown: call again with the same body and the idempotency_key {key}."
-    return SluiceError(
-        f"{str(error).removesuffix('.')}{advice}" if is_unknown else str(error),
-        code=error.code,
-        retryable=error.retryable,
-        status=error.status,
-        details=error.details,
-        request_id=error.request_id,
-        idempotency_key=key,
-    )
 
 
 def _wrong(message: str) -> SluiceError:
