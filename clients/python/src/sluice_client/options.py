@@ -128,6 +128,8 @@ def _is_position(value: object) -> bool:
 def _listed(name: str, keys: object) -> list[str]:
     if keys is None:
         return []
-    if isinstance(keys, str) or not isinstance(keys, Iterable) or not all(isinstance(key, str) for key in (listed := list(keys))):
-        raise ValueError(f"{name} must be a list of strings; it is {keys!r}.")
-    return listed
+    if isinstance(keys, Iterable) and not isinstance(keys, str):
+        listed = list(keys)
+        if all(isinstance(key, str) for key in listed):
+            return listed
+    raise ValueError(f"{name} must be a list of strings; it is {keys!r}.")
