@@ -18,7 +18,7 @@ export const dividedFolders: Readonly<Record<string, Readonly<Record<string, rea
   'gateway/src/stream': {
     delivery: ['connections', 'dialects', 'replay', 'fanout', 'history'],
     commands: ['connections', 'dialects', 'session', 'replay', 'fanout', 'history'],
-    connections: ['dialects', 'session', 'replay', 'fanout'],
+    connections: ['dialects', 'session', 'replay', 'fanout', 'history'],
     dialects: ['session', 'fanout', 'history'],
     session: ['replay', 'fanout'],
     replay: ['fanout', 'history'],

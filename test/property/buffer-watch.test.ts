@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BufferWatch, maxBufferedBytes } from '../../gateway/src/stream/connections/buffer-watch.ts';
+import { BufferWatch, maxBufferedBytes } from '../../gateway/src/stream/connections/slow-consumers.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 
 interface Fake {

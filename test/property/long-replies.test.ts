@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeReply } from '../../gateway/src/stream/fanout/long-replies.ts';
+import { encodeReply } from '../../gateway/src/stream/fanout/encode.ts';
 import { formats, type Format } from '@sluice/shared/wire/stream/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { replySchemas, type Reply, type SubscribedReply, type UnsubscribedReply } from '@sluice/shared/wire/stream/replies.ts';

@@ -68,25 +68,24 @@ export function holdersBinding(parts: HoldersParts): BoundEndpoint {
   });
 }
 
-async function makeAnswer(parts: HoldersParts, token: MintView): Promise<AnswerOf<typeof tokenHoldersEndpoint>> {
-  const { mint, facts } = token;
-  const asOfMs = parts.clock.wallMs();
-  const { slot, holders } = (await readSafely(parts, token)) ?? { slot: null, holders: null };
-  const { decimals, supply } = facts.token;
-  const simulated = parts.health.simulated === true ? { simulated: true as const } : {};
-  return { mint, asOfMs, ...simulated, slot, decimals, supply: `${supply}`, holders: holders === null ? null : [...holders] };
-}
-
-/** Null: no node lists the holders, or no node gives their accounts. */
-async function readSafely({ endpoints, reader, health, log, signal }: HoldersParts, token: MintView): Promise<LargestHolders | null> {
+/** `holders` is null: no node lists the holders, or no node gives their accounts. */
+async function makeAnswer(
+  { endpoints, reader, health, clock, log, signal }: HoldersParts,
+  token: MintView,
+): Promise<AnswerOf<typeof tokenHoldersEndpoint>> {
+  const { mint } = token;
+  const { decimals, supply } = token.facts.token;
+  const asOfMs = clock.wallMs();
   const within = startDeadline(listWithinMs, signal);
+  let found: LargestHolders | null = null;
   try {
-    const addresses = await listLargestAccounts(endpoints, token.mint, health.newestSlot(), within);
-    return addresses === null ? null : await readHolders(reader, token, addresses);
+    const addresses = await listLargestAccounts(endpoints, mint, health.newestSlot(), within);
+    if (addresses !== null) found = await readHolders(reader, token, addresses);
   } catch (error) {
-    log.debug({ err: error, mint: token.mint }, 'holders_read_failed');
-    return null;
+    log.debug({ err: error, mint }, 'holders_read_failed');
   } finally {
     within.end();
   }
+  const simulated = health.simulated === true ? { simulated: true as const } : {};
+  return { mint, asOfMs, ...simulated, slot: found?.slot ?? null, decimals, supply: `${supply}`, holders: found?.holders ?? null };
 }

@@ -24,7 +24,7 @@ const othersWithinMs = 1_500;
 
 export interface LargestHolders {
   readonly slot: number;
-  readonly holders: readonly Holder[];
+  readonly holders: Holder[];
 }
 
 /**
@@ -70,7 +70,7 @@ export async function readHolders(reader: AccountReader, token: MintView, addres
   return { slot, holders: holdersOf(token, accounts) };
 }
 
-function holdersOf(token: MintView, accounts: readonly (ChainAccount | null)[]): readonly Holder[] {
+function holdersOf(token: MintView, accounts: readonly (ChainAccount | null)[]): Holder[] {
   const { decimals, supply, tokenProgram } = token.facts.token;
   const owners = new Map<string, { amount: bigint; accounts: number }>();
   for (const account of accounts) {

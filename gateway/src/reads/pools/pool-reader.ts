@@ -1,3 +1,4 @@
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import type { KnownPool, PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
@@ -17,7 +18,7 @@ import {
   type MarketPlan,
 } from './quoted-market.ts';
 
-/** Most market plans in memory, 1.3 KB each. Beyond that the oldest is dropped. */
+/** Most market plans in memory, 1.3 KB each. Beyond that those that were unused longest are dropped. */
 const maxPlans = 4_096;
 /** How long the directory's pools of a mint are used before it is asked again. */
 const hintsTtlMs = 5_000;
@@ -77,7 +78,7 @@ export class PoolReader {
   /** Accounts of the programs' settings, the same for all markets. */
   readonly settings: readonly string[];
   readonly #options: PoolReaderOptions;
-  readonly #plans = new Map<string, KnownPlan>();
+  readonly #plans = new Recent<KnownPlan>(maxPlans);
 
   constructor(options: PoolReaderOptions) {
     this.#options = options;
@@ -121,16 +122,17 @@ export class PoolReader {
       const read = await this.#options.reader.read(addresses);
       onRead?.(addresses, read);
       const accounts = byAddress(addresses, read.accounts);
-      const used = settings ?? { slot: read.slot, askedAtMs: read.askedAtMs, accounts: only(this.settings, accounts) };
+      const used = settings ?? {
+        slot: read.slot,
+        askedAtMs: read.askedAtMs,
+        accounts: new Map([...accounts].filter(([address]) => this.settings.includes(address))),
+      };
       const assemble = (of: ReadonlyMap<string, LookedUpAccount>): AssembledMarket =>
         assembleMarket(plan, (address) => of.get(address) ?? used.accounts.get(address) ?? null);
       const assembled = assemble(accounts);
-      if (assembled.kind === 'more' && left > 1) {
-        plan = this.#store(planWithQuoteCoin(plan, assembled.quoteMint, this.#options.venues));
-        continue;
-      }
-      if (assembled.kind === 'further' && left > 1) {
-        plan = this.#store(assembled.plan);
+      if (left > 1 && (assembled.kind === 'more' || assembled.kind === 'further')) {
+        const isMore = assembled.kind === 'more';
+        plan = this.#store(isMore ? planWithQuoteCoin(plan, assembled.quoteMint, this.#options.venues) : assembled.plan);
         continue;
       }
       // An endpoint that names another quote coin contradicts the one that counts, so nothing more is read for it.
@@ -182,12 +184,7 @@ export class PoolReader {
   }
 
   #store(plan: MarketPlan, hintedAtMs = this.#plans.get(plan.mint)?.hintedAtMs ?? Number.NEGATIVE_INFINITY): MarketPlan {
-    this.#plans.delete(plan.mint);
     this.#plans.set(plan.mint, { plan, hintedAtMs });
-    if (this.#plans.size > maxPlans) {
-      const oldest = this.#plans.keys().next();
-      if (oldest.done !== true) this.#plans.delete(oldest.value);
-    }
     return plan;
   }
 }
@@ -207,13 +204,4 @@ function decided(assembled: AssembledMarket): DecidedMarket {
 
 function byAddress(addresses: readonly string[], accounts: readonly (LookedUpAccount | null)[]): ReadonlyMap<string, LookedUpAccount> {
   return new Map(accounts.flatMap((account, at) => (account === null ? [] : [[addresses[at]!, account] as const])));
-}
-
-function only(addresses: readonly string[], accounts: ReadonlyMap<string, LookedUpAccount>): ReadonlyMap<string, LookedUpAccount> {
-  return new Map(
-    addresses.flatMap((address) => {
-      const account = accounts.get(address);
-      return account === undefined ? [] : [[address, account] as const];
-    }),
-  );
 }

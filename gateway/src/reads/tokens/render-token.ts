@@ -164,11 +164,7 @@ function poolsOf(view: MintView, isOfNow: boolean, solUsd: SolUsdNow | null): To
   });
 }
 
-function liquidityOf(
-  state: PoolState,
-  { pools }: TokenFacts,
-  solUsd: SolUsdNow | null,
-): { readonly sol: number | null; readonly usd: number | null } {
+function liquidityOf(state: PoolState, { pools }: TokenFacts, solUsd: SolUsdNow | null): Pick<PriceNow, 'sol' | 'usd'> {
   // The events of concentrated liquidity have no reserves.
   const held = heldUi(state, pools.find(({ address }) => address === state.address)?.quoteHeld ?? null);
   return held === null ? unknownValue : inSolAndUsd(held, state.quoteMint, solUsd?.price ?? null);
@@ -179,23 +175,20 @@ function offChainOf({ description, image, twitter, telegram, website }: OffChain
 }
 
 function extensionsOf(extensions: MintExtensions, slot: number, nowMs: number): TokenInfo['extensions'] {
-  const { transferFee, scaledUiAmount, transferHook, pausable, interestBearing } = extensions;
+  const { transferFee, scaledUiAmount: scaled } = extensions;
   return {
     transferFee: transferFee === null ? null : transferFeeOf(transferFee, slot),
-    transferHook,
+    transferHook: extensions.transferHook,
     permanentDelegate: extensions.permanentDelegate,
     defaultAccountState: extensions.defaultAccountState,
     nonTransferable: extensions.nonTransferable,
-    pausable,
+    pausable: extensions.pausable,
     confidentialTransfer: extensions.confidentialTransfer,
-    interestBearing,
-    scaledUiAmount:
-      scaledUiAmount === null
-        ? null
-        : {
-            multiplier: nowMs / 1000 >= scaledUiAmount.newFromS ? scaledUiAmount.newMultiplier : scaledUiAmount.multiplier,
-            authority: scaledUiAmount.authority,
-          },
+    interestBearing: extensions.interestBearing,
+    scaledUiAmount: scaled && {
+      multiplier: nowMs / 1000 >= scaled.newFromS ? scaled.newMultiplier : scaled.multiplier,
+      authority: scaled.authority,
+    },
     closeAuthority: extensions.closeAuthority,
     others: [...extensions.others],
   };

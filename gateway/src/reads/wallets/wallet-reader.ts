@@ -32,11 +32,7 @@ export interface WalletRead {
   readonly emptyAccounts: number;
 }
 
-interface OwnedAccounts {
-  readonly slot: number;
-  readonly held: readonly HeldToken[];
-  readonly emptyAccounts: number;
-}
+type OwnedAccounts = Omit<WalletRead, 'lamports'>;
 
 /** Slots that an answer may have. */
 export interface SlotBounds {

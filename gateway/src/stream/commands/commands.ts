@@ -1,15 +1,8 @@
-import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
-import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { CommandId, SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import type { Reply } from '@sluice/shared/wire/stream/replies.ts';
 import type { Connections } from '../connections/connections.ts';
-import type { HeartbeatParts, HeartbeatRooms } from '../connections/heartbeat.ts';
-import type { SlowConsumers } from '../connections/slow-consumers.ts';
-import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
-import type { StreamStats } from '../fanout/stream-stats.ts';
-import type { CatchUps } from '../replay/catch-up.ts';
 import type { Admission, Admit } from '../session/admission.ts';
 import type { Connection } from '../session/connection.ts';
 import { refusal, type Action } from '../session/protocol.ts';
@@ -27,14 +20,6 @@ const turnMs = 50;
 export interface CommandsParts extends SubscribeParts {
   readonly admit: Admit;
   readonly connections: Connections;
-  readonly slowConsumers: SlowConsumers;
-  readonly heartbeats: HeartbeatRooms;
-  readonly slotAgeMs: HeartbeatParts['slotAgeMs'];
-  readonly catchUps: CatchUps;
-  readonly dialect: PumpPortalDialect;
-  readonly stats: StreamStats;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Carries out the commands of clients, those of a client in order. Each gets exactly one reply. */

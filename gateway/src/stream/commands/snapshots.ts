@@ -1,8 +1,7 @@
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { SnapshotFrame } from '@sluice/shared/wire/stream/replies.ts';
-import type { Fanout } from '../fanout/fanout.ts';
+import type { StreamParts } from '../connections/stream-parts.ts';
 import type { CompiledFilter } from '../fanout/filters.ts';
-import type { History } from '../history/history.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
 import type { Connection } from '../session/connection.ts';
 import type { RequestedTopic } from './requested-topics.ts';
@@ -12,14 +11,9 @@ const maxDepth = 256;
 /** Work for each event that is read. */
 const workPerEvent = 512;
 
-export interface SnapshotParts {
-  readonly fanout: Fanout;
-  readonly history: History;
-}
-
 /** The newest event of each topic that passes the filter. The number of events read is bounded over all topics, and counts as work. */
 export function snapshots(
-  { fanout, history }: SnapshotParts,
+  { fanout, history }: StreamParts,
   connection: Connection,
   requested: readonly RequestedTopic[],
   filter: CompiledFilter | null,

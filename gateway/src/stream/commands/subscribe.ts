@@ -4,23 +4,22 @@ import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { ErrorReply, Gap, JoinPosition, RejectedKey, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { readCandlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { missingChannel } from '../../auth/plan-features.ts';
+import type { StreamParts } from '../connections/stream-parts.ts';
 import { maxGroupsPerTopic, maxTopics } from '../fanout/fanout.ts';
 import { compileFilter, confirmedOnly, type CompiledFilter } from '../fanout/filters.ts';
-import type { BusPosition } from '../fanout/topic-group.ts';
 import { CatchUp } from '../replay/catch-up.ts';
-import { pastPoint, resumePoint, type ResumeParts, type ResumePoint } from '../replay/resume-point.ts';
+import { pastPoint, resumePoint, type ResumePoint } from '../replay/resume-point.ts';
 import { groupOf, type Connection, type Following } from '../session/connection.ts';
 import { refusal } from '../session/protocol.ts';
 import { exceededSubscriptions } from '../session/usage.ts';
 import type { CandleDemand } from './candle-demand.ts';
 import { requestedTopics, type RequestedTopic } from './requested-topics.ts';
-import { snapshots, type SnapshotParts } from './snapshots.ts';
+import { snapshots } from './snapshots.ts';
 
 /** Wrong topics of `since` that a reply names. */
 const namedTopics = 16;
 
-export interface SubscribeParts extends ResumeParts, SnapshotParts {
-  readonly bus: BusPosition & ResumeParts['bus'];
+export interface SubscribeParts extends StreamParts {
   readonly candleDemand: CandleDemand;
 }
 

@@ -2,19 +2,13 @@ import type { Position, UnsubscribeCommand } from '@sluice/shared/wire/stream/co
 import { candleIntervalNames } from '@sluice/shared/wire/values/intervals.ts';
 import type { UnsubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { candlesTopic, readCandlesTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
-import type { Fanout } from '../fanout/fanout.ts';
-import type { BusPosition } from '../fanout/topic-group.ts';
+import type { StreamParts } from '../connections/stream-parts.ts';
 import { CatchUp } from '../replay/catch-up.ts';
 import type { Connection } from '../session/connection.ts';
 import { channelOf, requestedTopics } from './requested-topics.ts';
 
-export interface UnsubscribeParts {
-  readonly fanout: Fanout;
-  readonly bus: BusPosition;
-}
-
 /** Carries out an `unsubscribe` of the named keys, or without keys of the whole channel. */
-export function unsubscribe({ fanout, bus }: UnsubscribeParts, connection: Connection, command: UnsubscribeCommand): UnsubscribedReply {
+export function unsubscribe({ fanout, bus }: StreamParts, connection: Connection, command: UnsubscribeCommand): UnsubscribedReply {
   if (connection.batch) fanout.batcher.flushAll();
   const topics = command.channel === 'candles' ? candleTopicsOf(connection, command) : topicsToEnd(connection, command);
   const removed: string[] = [];

@@ -1,31 +1,19 @@
-import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { missingUsedFeature } from '../../auth/plan-features.ts';
 import type { Authenticator, Principal } from '../../auth/principal.ts';
 import { networkOf } from '../../ratelimit/address-limit.ts';
 import type { StreamSocket } from '../../transport/transport.ts';
-import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
-import type { Fanout } from '../fanout/fanout.ts';
-import type { StreamStats } from '../fanout/stream-stats.ts';
-import { CatchUp, type CatchUps } from '../replay/catch-up.ts';
+import { CatchUp } from '../replay/catch-up.ts';
 import { Connection, groupOf, type ConnectionEvents, type ConnectionOptions, type Following } from '../session/connection.ts';
 import type { OpenConnections } from '../session/handshake.ts';
 import { Session, type SessionLimits } from '../session/protocol.ts';
 import { countDialectTopic, Usages, type Usage } from '../session/usage.ts';
-import { getsHeartbeats, type HeartbeatRooms } from './heartbeat.ts';
-import { sliceCount, type Slices } from './slices.ts';
-import type { SlowConsumers } from './slow-consumers.ts';
+import { getsHeartbeats } from './heartbeat.ts';
+import { sliceCount } from './slices.ts';
+import type { StreamParts } from './stream-parts.ts';
 
-export interface ConnectionsParts {
+export interface ConnectionsParts extends StreamParts {
   readonly authenticator: Pick<Authenticator, 'principalOf'>;
-  readonly slices: Slices;
-  readonly slowConsumers: SlowConsumers;
-  readonly heartbeats: HeartbeatRooms;
-  readonly fanout: Fanout;
-  readonly catchUps: CatchUps;
-  readonly dialect: Pick<PumpPortalDialect, 'unfollowAll'>;
-  readonly stats: StreamStats;
-  readonly clock: Clock;
   /** Serve PumpPortal clients without a key. */
   readonly servesKeyless: boolean;
   /** Carries out the command in a client's message. */

@@ -4,8 +4,7 @@ import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { Fanout } from '../fanout/fanout.ts';
 import { newRoom, type BusPosition, type Publish, type TopicState } from '../fanout/topic-group.ts';
 import { CatchUp } from '../replay/catch-up.ts';
-import { groupOf, type Connection } from '../session/connection.ts';
-import type { HeartbeatKind, HeartbeatRoom } from '../session/heartbeat-room.ts';
+import { groupOf, type Connection, type HeartbeatKind, type HeartbeatRoom } from '../session/connection.ts';
 import { sliceCount } from './slices.ts';
 
 /** Connections of one heartbeat room. Larger rooms would hold up the event loop while their heartbeat is sent. */

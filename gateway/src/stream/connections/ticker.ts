@@ -1,13 +1,8 @@
-import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
-import type { Fanout } from '../fanout/fanout.ts';
-import type { StreamStats } from '../fanout/stream-stats.ts';
-import type { BusPosition } from '../fanout/topic-group.ts';
-import type { CatchUps } from '../replay/catch-up.ts';
 import type { Connection } from '../session/connection.ts';
-import { getsHeartbeats, sendHeartbeat, type HeartbeatParts, type HeartbeatRooms } from './heartbeat.ts';
-import { sliceCount, type Slices } from './slices.ts';
-import type { SlowConsumers } from './slow-consumers.ts';
+import { getsHeartbeats, sendHeartbeat } from './heartbeat.ts';
+import { sliceCount } from './slices.ts';
+import type { StreamParts } from './stream-parts.ts';
 
 const tickMs = streamLimits.heartbeatMs / sliceCount;
 /**
@@ -16,26 +11,14 @@ const tickMs = streamLimits.heartbeatMs / sliceCount;
  */
 const slowChecksPerSecond = 4;
 
-export interface TickerParts {
-  readonly slices: Slices;
-  readonly slowConsumers: SlowConsumers;
-  readonly heartbeats: HeartbeatRooms;
-  readonly fanout: Fanout;
-  readonly catchUps: CatchUps;
-  readonly bus: BusPosition;
-  readonly slotAgeMs: HeartbeatParts['slotAgeMs'];
-  readonly stats: StreamStats;
-  readonly clock: Clock;
-}
-
 /** Drives what happens by time: heartbeats, pings, and the closing of silent clients and slow consumers. */
 export class Ticker {
-  readonly #parts: TickerParts;
+  readonly #parts: StreamParts;
   #tick = 0;
   #startedAtMs = 0;
   #stop = (): void => undefined;
 
-  constructor(parts: TickerParts) {
+  constructor(parts: StreamParts) {
     this.#parts = parts;
   }
 

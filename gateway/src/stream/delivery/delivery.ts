@@ -1,17 +1,11 @@
-import type { BusSubscriber, LogEntry, LostEntries } from '@sluice/shared/bus/bus.ts';
+import type { LogEntry, LostEntries } from '@sluice/shared/bus/bus.ts';
 import { tsPublishedIn } from '@sluice/shared/codec/json-search.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
-import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { isPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
-import type { SlowConsumers } from '../connections/slow-consumers.ts';
-import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
-import type { Fanout } from '../fanout/fanout.ts';
-import type { StreamStats } from '../fanout/stream-stats.ts';
-import type { History } from '../history/history.ts';
+import type { StreamParts } from '../connections/stream-parts.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
-import type { CatchUps } from '../replay/catch-up.ts';
 import { isPrivate, type PrivateEvents } from './private-events.ts';
 
 /** At most one sample of the latency in this time. */
@@ -25,17 +19,9 @@ export interface LogListener {
   onLost(last: number): void;
 }
 
-export interface DeliveryParts {
-  readonly bus: BusSubscriber;
+export interface DeliveryParts extends StreamParts {
   /** Opens the events that belong to one key. */
   readonly events: Pick<PrivateEvents, 'open'>;
-  readonly history: History;
-  readonly fanout: Fanout;
-  readonly dialect: PumpPortalDialect;
-  readonly catchUps: CatchUps;
-  readonly slowConsumers: SlowConsumers;
-  readonly stats: StreamStats;
-  readonly log: Logger;
 }
 
 /** Delivers the entries of the log, in log order: to the history, to the clients, and to the listeners inside this gateway. */

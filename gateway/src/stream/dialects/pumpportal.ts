@@ -2,7 +2,7 @@ import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { dialectAcks, type DialectCommand, type DialectMethod } from '@sluice/shared/wire/stream/pumpportal.ts';
-import { accountTradesTopic, migrationsTopic, newTokensTopic, tradesTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
+import { accountTradesTopic, tradesTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { maxTopics } from '../fanout/fanout.ts';
 import { newRoom, type Publish } from '../fanout/topic-group.ts';
 import type { LazyEvent } from '../history/lazy-event.ts';
@@ -19,18 +19,18 @@ interface DialectRoom {
   readonly members: Set<Connection>;
 }
 
-/** The topics that a method and its keys name, and the keys that are not addresses. */
-function topicsOf(method: DialectMethod, keys: readonly string[] | undefined): { topics: string[]; invalid: string[] } {
-  if (method.endsWith('NewToken')) return { topics: [newTokensTopic], invalid: [] };
-  if (method.endsWith('Migration')) return { topics: [migrationsTopic], invalid: [] };
-  const topicOf = method.endsWith('TokenTrade') ? tradesTopic : accountTradesTopic;
-  const unique = [...new Set(keys)];
-  return { topics: unique.filter(isAddress).map(topicOf), invalid: unique.filter((key) => !isAddress(key)) };
-}
-
 function channelOf(method: DialectMethod): Channel {
   if (method.endsWith('NewToken')) return 'newTokens';
   return method.endsWith('Migration') ? 'migrations' : 'trades';
+}
+
+/** The topics that a method and its keys name, and the keys that are not addresses. */
+function topicsOf(method: DialectMethod, keys: readonly string[] | undefined): { topics: string[]; invalid: string[] } {
+  const channel = channelOf(method);
+  if (channel !== 'trades') return { topics: [channel], invalid: [] };
+  const topicOf = method.endsWith('TokenTrade') ? tradesTopic : accountTradesTopic;
+  const unique = [...new Set(keys)];
+  return { topics: unique.filter(isAddress).map(topicOf), invalid: unique.filter((key) => !isAddress(key)) };
 }
 
 /** Why a connection may not follow these further topics; null if it may. */

@@ -4,11 +4,9 @@ import type { Format } from '@sluice/shared/wire/stream/frames.ts';
 import type { Notice, Reply } from '@sluice/shared/wire/stream/replies.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { StreamSocket, SocketHandlers } from '../../transport/transport.ts';
-import { encodeMessage } from '../fanout/encode.ts';
-import { encodeReply } from '../fanout/long-replies.ts';
-import type { Group } from '../fanout/topic-group.ts';
+import { encodeMessage, encodeReply } from '../fanout/encode.ts';
+import type { Group, TopicState } from '../fanout/topic-group.ts';
 import { CatchUp, type ReplayClient } from '../replay/catch-up.ts';
-import type { HeartbeatRoom } from './heartbeat-room.ts';
 import type { Session } from './protocol.ts';
 import { TopicMap } from './topic-map.ts';
 import type { Usage } from './usage.ts';
@@ -23,6 +21,26 @@ export interface ConnectionOptions {
   readonly principal: Principal | null;
   /** The client's address, behind trusted proxies too. */
   readonly address: string;
+}
+
+/** What connections with the same heartbeats have in common: one topic or none, and the form of their messages. */
+export interface HeartbeatKind {
+  readonly key: string;
+  /** Valid while the room has a member. */
+  readonly topic: TopicState | null;
+  readonly format: Format;
+  readonly batch: boolean;
+}
+
+/** Connections of one kind. Their heartbeat is one message to this room of the transport. */
+export interface HeartbeatRoom extends HeartbeatKind {
+  readonly room: string;
+  readonly slice: number;
+  members: number;
+  /** Sends its heartbeat before its tick. */
+  readonly sendEarly: () => void;
+  /** Its heartbeat was sent early, so none is due at its next tick. */
+  sentEarly: boolean;
 }
 
 /** A subscription to one topic: live in the room of its group, or on the way there. */

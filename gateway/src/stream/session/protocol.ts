@@ -142,15 +142,11 @@ export class Session {
       return { kind: 'refused', reply: refusal(null, 'PAYLOAD_TOO_LARGE', message), close: 'PAYLOAD_TOO_LARGE' };
     }
     const onlyDialect = this.#onlyDialect;
-    if (!this.#allow(nowMs, onlyDialect)) {
-      if (onlyDialect) return { kind: 'later', waitMs: 1000 / this.#rate(onlyDialect) };
-      this.#refusedInARow++;
-      return this.#refuseRate(bytes, binary, `At most ${this.#commandsPerSecond} commands a second.`);
-    }
-    const waitMs = this.#workWaitMs(nowMs);
+    const isTooFast = !this.#allow(nowMs, onlyDialect);
+    const waitMs = isTooFast ? 1000 / this.#rate(onlyDialect) : this.#workWaitMs(nowMs);
     if (waitMs > 0) {
       if (onlyDialect) return { kind: 'later', waitMs };
-      this.#refusedInARow++;
+      if (isTooFast) return this.#refuseRate(bytes, binary, `At most ${this.#commandsPerSecond} commands a second.`, 1_000);
       return this.#refuseRate(bytes, binary, `The work budget of this client is used up. Continue in ${waitMs} ms.`, waitMs);
     }
     this.charge(streamLimits.commandWork + bytes.length);
@@ -194,7 +190,7 @@ export class Session {
     }
     switch (op as Op) {
       case 'auth':
-        return this.#checked(id, parsers.auth(message), (command) => ({ kind: 'authenticate', id, key: command.key }));
+        return this.#checked(id, parsers.auth(message), ({ key }) => ({ kind: 'authenticate', id, key }));
       case 'ping':
         return this.#checked(id, parsers.ping(message), () => ({ kind: 'ping', id }));
       case 'list':
@@ -277,8 +273,8 @@ export class Session {
   }
 
   /** Refuses a message of which only the id was read. */
-  #refuseRate(bytes: Uint8Array, binary: boolean, text: string, retryAfterMs = 1_000): Action {
-    this.#refusedInARow += Math.floor(bytes.length / refusalBytes);
+  #refuseRate(bytes: Uint8Array, binary: boolean, text: string, retryAfterMs: number): Action {
+    this.#refusedInARow += 1 + Math.floor(bytes.length / refusalBytes);
     const close = this.#refusedInARow > streamLimits.rateRefusals ? 'RATE_LIMIT' : null;
     return { kind: 'refused', reply: refusal(unreadId(bytes, binary), 'RATE_LIMIT', text, { retryAfterMs }), close };
   }

@@ -1,6 +1,6 @@
 import type { Plan } from '@sluice/shared/config/plans.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
-import { DelayedShare, DelayedSpace } from './waiting-messages.ts';
+import { DelayedShare, type DelayedSpace } from './waiting-messages.ts';
 import { WorkBudget } from './work-budget.ts';
 
 /** What all connections of one owner use on this gateway. The owner is a key, or the network of an address without a key. */
@@ -62,7 +62,7 @@ export class Usages {
   readonly #limits: UsagesLimits;
 
   constructor(limits: UsagesLimits) {
-    this.#space = new DelayedSpace(streamLimits.delayedBytes, limits.delayedBytes);
+    this.#space = { spaceBytes: streamLimits.delayedBytes, maxShareBytes: limits.delayedBytes, usedBytes: 0 };
     this.#limits = limits;
   }
 

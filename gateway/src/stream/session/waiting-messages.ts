@@ -10,30 +10,17 @@ function sizeOf({ bytes }: Pick<WaitingMessage, 'bytes'>): number {
   return bytes.byteLength + overheadBytes;
 }
 
-/**
- * The space for the messages of many keys, or of many addresses, that wait. One of them has at most `maxShareBytes`, and at most as much as is
- * still free. So a few that take all they can leave space for others: one alone half of it, two a third.
- */
-export class DelayedSpace {
-  readonly #spaceBytes: number;
-  readonly #maxShareBytes: number;
-  #bytes = 0;
-
-  constructor(spaceBytes: number, maxShareBytes: number) {
-    this.#spaceBytes = spaceBytes;
-    this.#maxShareBytes = maxShareBytes;
-  }
-
-  hasRoom(shareBytes: number, more: number): boolean {
-    return shareBytes + more <= Math.min(this.#maxShareBytes, this.#spaceBytes - this.#bytes);
-  }
-
-  count(bytes: number): void {
-    this.#bytes += bytes;
-  }
+/** The space for the delayed messages of all keys, or of all addresses. */
+export interface DelayedSpace {
+  readonly spaceBytes: number;
+  readonly maxShareBytes: number;
+  usedBytes: number;
 }
 
-/** The part of a space that one key or one address uses. */
+/**
+ * The part of a space that one key or one address uses: at most `maxShareBytes`, and at most as much as is still free. So a few that take all
+ * they can leave space for others: one alone half of it, two a third.
+ */
 export class DelayedShare {
   readonly #space: DelayedSpace;
   #bytes = 0;
@@ -43,12 +30,13 @@ export class DelayedShare {
   }
 
   hasRoom(more: number): boolean {
-    return this.#space.hasRoom(this.#bytes, more);
+    const { spaceBytes, maxShareBytes, usedBytes } = this.#space;
+    return this.#bytes + more <= Math.min(maxShareBytes, spaceBytes - usedBytes);
   }
 
   count(bytes: number): void {
     this.#bytes += bytes;
-    this.#space.count(bytes);
+    this.#space.usedBytes += bytes;
   }
 }
 
