@@ -42,8 +42,6 @@ export interface MarketHealthOptions {
 export class MarketHealth {
   /** Whether the chain is the simulated one. Null: no ingest process reports it. */
   simulated: boolean | null = null;
-  /** How often the statuses could not be read from the bus. */
-  failedPolls = 0;
   readonly #options: MarketHealthOptions;
   readonly #clock: Pick<Clock, 'steadyMs'>;
   #ingest: 'leads' | 'blind' | 'none' = 'none';
@@ -52,7 +50,8 @@ export class MarketHealth {
   #onPossibleLoss: () => void = () => undefined;
   #statusAtMs = Number.NEGATIVE_INFINITY;
   #liveAtMs = Number.NEGATIVE_INFINITY;
-  #slot = 0;
+  /** The newest slot that ingest reported. 0: none so far. */
+  slot = 0;
   #slotAtMs = 0;
   /** Time since ingest last saw a newer slot, when it reported. Null: it reported none. */
   reportedSlotAgeMs: number | null = null;
@@ -88,7 +87,6 @@ export class MarketHealth {
       this.take(await this.#options.statuses());
     } catch {
       // The last statuses stay valid until they are too old. The state of the link says why there are no new ones.
-      this.failedPolls++;
     }
   }
 
@@ -105,10 +103,13 @@ export class MarketHealth {
     const slotAgeMs = status?.['slotAgeMs'];
     this.reportedSlotAgeMs = typeof slotAgeMs === 'number' ? Math.min(maxSlotAgeMs, Math.max(0, slotAgeMs)) : null;
     if (status === undefined) return;
-    this.#noteSlotAge(status, nowMs);
+    const report = `${String(status['instance'])}/${String(status['uptimeMs'])}`;
+    if (this.reportedSlotAgeMs !== null && report !== this.#slotReport.text) {
+      this.#slotReport = { text: report, seenAtMs: nowMs - this.reportedSlotAgeMs };
+    }
     if (typeof status['simulated'] === 'boolean') this.simulated = status['simulated'];
     if (typeof status['slot'] === 'number' && status['slot'] > 0) {
-      this.#slot = status['slot'];
+      this.slot = status['slot'];
       this.#slotAtMs = nowMs;
     }
     this.#takeSolUsd(status['solUsd'], nowMs);
@@ -142,11 +143,6 @@ export class MarketHealth {
     return ageMs > solUsdStaleAfterMs ? null : { price: this.#solUsd.price, slot: this.#solUsd.slot, ageMs };
   }
 
-  /** The newest slot that ingest reported. 0: none so far. */
-  get slot(): number {
-    return this.#slot;
-  }
-
   /** Time since ingest last saw a newer slot. Null: none has reported it so far. */
   slotAgeMs(): number | null {
     const { seenAtMs } = this.#slotReport;
@@ -155,14 +151,8 @@ export class MarketHealth {
 
   /** The newest slot that a node can plausibly have reached. */
   newestSlot(): number {
-    if (this.#slot === 0) return newestPossibleSlot;
-    return this.#slot + maxAheadSlots + Math.ceil(((this.#clock.steadyMs() - this.#slotAtMs) / 1000) * slotsPerSecond);
-  }
-
-  #noteSlotAge({ instance, uptimeMs }: BusStatus['value'], nowMs: number): void {
-    const text = `${String(instance)}/${String(uptimeMs)}`;
-    if (this.reportedSlotAgeMs === null || text === this.#slotReport.text) return;
-    this.#slotReport = { text, seenAtMs: nowMs - this.reportedSlotAgeMs };
+    if (this.slot === 0) return newestPossibleSlot;
+    return this.slot + maxAheadSlots + Math.ceil(((this.#clock.steadyMs() - this.#slotAtMs) / 1000) * slotsPerSecond);
   }
 
   #noteContinuity(leaders: readonly BusStatus['value'][]): void {

@@ -114,7 +114,7 @@ export class TokenBook {
   warm(mint: string): MintView | null {
     const token = this.#tokens.get(mint);
     if (token === undefined) return null;
-    const nowMs = this.#steadyMs();
+    const nowMs = this.#options.clock.steadyMs();
     if (nowMs - token.touchedAtMs >= touchEveryMs) this.#touch(token, nowMs);
     return token;
   }
@@ -135,7 +135,7 @@ export class TokenBook {
       return loading;
     }
     if (!isAddress(mint)) return noMint;
-    if (this.#negatives.get(mint, this.#steadyMs()) === true) {
+    if (this.#negatives.get(mint, this.#options.clock.steadyMs()) === true) {
       this.counters.negativeHits++;
       return noMint;
     }
@@ -151,7 +151,7 @@ export class TokenBook {
   /** The answer of `/token/info` as bytes, at most `renderedForMs` old. */
   render(token: MintView): Buffer {
     const { mint, facts } = token;
-    const steadyMs = this.#steadyMs();
+    const steadyMs = this.#options.clock.steadyMs();
     const rendered = this.rendered.get(mint, steadyMs);
     if (rendered !== undefined) return rendered;
     const { health, slots, offChain } = this.#options;
@@ -165,10 +165,6 @@ export class TokenBook {
 
   identityOf(token: MintView): { readonly name: string | null; readonly symbol: string | null; readonly uri: string | null } | null {
     return token.facts.identity ?? this.#creations.get(token.mint)?.creation.identity ?? null;
-  }
-
-  #steadyMs(): number {
-    return this.#options.clock.steadyMs();
   }
 
   /** Wall time, for what is compared with the times of events and trades. */
@@ -253,7 +249,7 @@ export class TokenBook {
     if (outcome.kind === 'unreadable') return unavailable('The mint has an unknown form.');
     if (outcome.kind !== 'token') return this.#noMint(mint, outcome.kind);
     const stored = await summary;
-    const token = new MintView(plan, outcome.facts, stored === null ? null : this.#priceOf(mint, stored), this.#steadyMs());
+    const token = new MintView(plan, outcome.facts, stored === null ? null : this.#priceOf(mint, stored), this.#options.clock.steadyMs());
     const isWhole = losses === this.#losses;
     this.#join(token, isWhole ? stored : null);
     // If the log lost entries during the read, the result is used for this answer only.
@@ -280,13 +276,13 @@ export class TokenBook {
   async #read(plan: TokenPlan): Promise<TokenRead> {
     const { accounts } = this.#options;
     const read = await accounts.read(plan.addresses);
-    return readToken(plan, read, Math.round(this.#wallMs() - (this.#steadyMs() - read.askedAtMs)));
+    return readToken(plan, read, Math.round(this.#wallMs() - (this.#options.clock.steadyMs() - read.askedAtMs)));
   }
 
   #noMint(mint: string, kind: 'missing' | 'no_mint'): TokenOutcome {
     // The stream has reported the token, so the node is behind.
     if (kind === 'missing' && this.#isReported(mint)) return unavailable('The node has not seen this token yet.');
-    this.#negatives.set(mint, true, 1, this.#steadyMs() + (kind === 'missing' ? missingForMs : noMintForMs));
+    this.#negatives.set(mint, true, 1, this.#options.clock.steadyMs() + (kind === 'missing' ? missingForMs : noMintForMs));
     return noMint;
   }
 
@@ -320,7 +316,7 @@ export class TokenBook {
   #join(token: MintView, summary: MarketSummary | null): void {
     const { history, placeOf } = this.#options;
     const before = token.minutes?.size ?? 0;
-    token.joinedAtMs = this.#steadyMs();
+    token.joinedAtMs = this.#options.clock.steadyMs();
     const wholeFrom = Math.max(this.#wholeFrom, history.oldestOffset ?? 0);
     token.join(summary ?? noSummary, history, { placeOf, wholeFrom }, this.#wallMs());
     if (this.#tokens.get(token.mint) === token) this.#minutes += (token.minutes?.size ?? 0) - before;
@@ -328,7 +324,7 @@ export class TokenBook {
 
   /** Refreshes what is due, in the background. No answer waits for it. */
   refreshIfDue(token: MintView): void {
-    const nowMs = this.#steadyMs();
+    const nowMs = this.#options.clock.steadyMs();
     if (token.minutes === null && nowMs - token.joinedAtMs >= joinAgainMs) {
       token.joinedAtMs = nowMs;
       void this.#joinAgain(token);
@@ -363,7 +359,7 @@ export class TokenBook {
     if (known !== undefined) this.#drop(known);
     this.#tokens.set(token.mint, token);
     this.names.learn(token.mint, token.facts.identity, null);
-    token.touchedAtMs = this.#steadyMs();
+    token.touchedAtMs = this.#options.clock.steadyMs();
     this.#minutes += token.minutes?.size ?? 0;
     for (const oldest of this.#tokens.values()) {
       if (this.#tokens.size <= bookLimits.tokens && this.#minutes <= bookLimits.minutes) return;

@@ -1,17 +1,12 @@
-import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
-import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { marketLimits, demandTtlMs, type MarketReader } from '@sluice/shared/market/market.ts';
-import type { Fanout } from '../fanout/fanout.ts';
+import type { StreamParts } from '../connections/stream-parts.ts';
 
 /** Every followed topic is reported again this often, well before its demand expires. */
 const reportEveryMs = demandTtlMs / 5;
 const retryMs = 1_000;
 
-export interface CandleDemandParts {
+export interface CandleDemandParts extends StreamParts {
   readonly market: Pick<MarketReader, 'reportDemand'>;
-  readonly fanout: Pick<Fanout, 'isFollowed' | 'reportUnwatched'>;
-  readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /**

@@ -1,12 +1,13 @@
 import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
 import type { Position, SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
-import type { ErrorReply, Gap, JoinPosition, RejectedKey, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
+import type { ErrorReply, Gap, JoinPosition, RejectedKey, SnapshotFrame, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { readCandlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { missingChannel } from '../../auth/plan-features.ts';
 import type { StreamParts } from '../connections/stream-parts.ts';
 import { maxGroupsPerTopic, maxTopics } from '../fanout/fanout.ts';
 import { compileFilter, confirmedOnly, type CompiledFilter } from '../fanout/filters.ts';
+import { LazyEvent } from '../history/lazy-event.ts';
 import { CatchUp } from '../replay/catch-up.ts';
 import { pastPoint, resumePoint, type ResumePoint } from '../replay/resume-point.ts';
 import { groupOf, type Connection, type Following } from '../session/connection.ts';
@@ -14,8 +15,11 @@ import { refusal } from '../session/protocol.ts';
 import { exceededSubscriptions } from '../session/usage.ts';
 import type { CandleDemand } from './candle-demand.ts';
 import { requestedTopics, type RequestedTopic } from './requested-topics.ts';
-import { snapshots } from './snapshots.ts';
 
+/** Retained events of one topic that are searched for the newest one that passes the filter. */
+const maxDepth = 256;
+/** Work for each event that is read. */
+const workPerEvent = 512;
 /** Wrong topics of `since` that a reply names. */
 const namedTopics = 16;
 
@@ -181,4 +185,31 @@ function follow(
   const following = isLive ? group : new CatchUp(connection, group, start.after, awaitedEpoch, nowMs);
   connection.follow(topic, following);
   return { following, start, newest: isPast ? current : null };
+}
+
+/** The newest event of each topic that passes the filter. The number of events read is bounded over all topics, and counts as work. */
+function snapshots(
+  { fanout, history }: StreamParts,
+  connection: Connection,
+  requested: readonly RequestedTopic[],
+  filter: CompiledFilter | null,
+): SnapshotFrame[] {
+  const depth = Math.min(maxDepth, Math.floor(streamLimits.snapshotEvents / requested.length));
+  const found: SnapshotFrame[] = [];
+  let read = 0;
+  for (const { topic } of requested) {
+    const newest = filter?.confirmed === true ? fanout.position(topic, true) : history.newest(topic);
+    const after = Math.max(history.lastPause(topic), newest - depth);
+    for (let seq = newest; seq > after; seq--) {
+      const stored = history.read(topic, seq);
+      if (stored === null) break;
+      read++;
+      const lazy = new LazyEvent(stored);
+      if (!lazy.isReadable || (filter !== null && !lazy.passes(filter))) continue;
+      found.push({ topic, seq, data: lazy.event });
+      break;
+    }
+  }
+  connection.session.charge(read * workPerEvent);
+  return found;
 }
