@@ -1,4 +1,4 @@
-import { watchOutput } from './command-line/command.ts';
+import { watchOutput } from './command-line/terminal.ts';
 import { runCommandLine } from './commands/run-command-line.ts';
 
 watchOutput();

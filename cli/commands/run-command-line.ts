@@ -1,71 +1,31 @@
 import { startFault } from '@sluice/shared/config/start-fault.ts';
-import { type Command, CommandError, inQuotes, UsageError } from '../command-line/command.ts';
+import { type Command, CommandError, helpOf, inQuotes, runCommand, UsageError } from '../command-line/command.ts';
 import { print, printError } from '../command-line/terminal.ts';
 
-interface Entry {
-  readonly name: string;
-  readonly summary: string;
-  /** Commands are loaded when they are run, so that each start loads only its own part of the program. */
-  load(): Promise<Command>;
-}
+/** Commands are loaded when they are run, so that each start loads only its own part of the program. */
+type Entry = readonly [summary: string, load: () => Promise<{ readonly command: Command }>];
 
-const commands: readonly Entry[] = [
-  {
-    name: 'keys',
-    summary: 'create, list, rotate and revoke API keys',
-    load: async () => (await import('./keys/keys.ts')).keysCommand,
-  },
-  {
-    name: 'accounts',
-    summary: 'create, list and disable accounts; create links that sign in to the dashboard',
-    load: async () => (await import('./keys/accounts.ts')).accountsCommand,
-  },
-  {
-    name: 'wallets',
-    summary: 'create, import, list and export custodial wallets; check what was signed with them',
-    load: async () => (await import('./wallets/wallets.ts')).walletsCommand,
-  },
-  {
-    name: 'signer',
-    summary: 'run the signing process as a separate user',
-    load: async () => (await import('./trading/signer.ts')).signerCommand,
-  },
-  {
-    name: 'trading',
-    summary: 'halt and resume all trading',
-    load: async () => (await import('./trading/trading.ts')).tradingCommand,
-  },
-  {
-    name: 'backup',
-    summary: 'copy the embedded store to a file, while gateways run',
-    load: async () => (await import('./store/backup.ts')).backupCommand,
-  },
-  {
-    name: 'restore',
-    summary: 'replace the embedded store by a copy',
-    load: async () => (await import('./store/restore.ts')).restoreCommand,
-  },
-  { name: 'watch', summary: 'print live events', load: async () => (await import('./watch/watch.ts')).watchCommand },
-  { name: 'mcp', summary: 'serve tools to an agent', load: async () => (await import('./mcp/mcp.ts')).mcpCommand },
-  { name: 'simnet', summary: 'run a simulated chain', load: async () => (await import('./simnet.ts')).simnetCommand },
-  {
-    name: 'replay',
-    summary: 'replay recorded transactions',
-    load: async () => (await import('./replay/replay.ts')).replayCommand,
-  },
-  {
-    name: 'doctor',
-    summary: 'check settings, Redis, RPC nodes, clock, data folder and gateway',
-    load: async () => (await import('./doctor/doctor.ts')).doctorCommand,
-  },
-];
+const commands: Readonly<Record<string, Entry>> = {
+  keys: ['create, list, rotate and revoke API keys', () => import('./keys/keys.ts')],
+  accounts: ['create, list and disable accounts; create links that sign in to the dashboard', () => import('./keys/accounts.ts')],
+  wallets: ['create, import, list and export custodial wallets; check what was signed with them', () => import('./wallets/wallets.ts')],
+  signer: ['run the signing process as a separate user', () => import('./trading/signer.ts')],
+  trading: ['halt and resume all trading', () => import('./trading/trading.ts')],
+  backup: ['copy the embedded store to a file, while gateways run', () => import('./store/backup.ts')],
+  restore: ['replace the embedded store by a copy', () => import('./store/restore.ts')],
+  watch: ['print live events', () => import('./watch/watch.ts')],
+  mcp: ['serve tools to an agent', () => import('./mcp/mcp.ts')],
+  simnet: ['run a simulated chain', () => import('./simnet.ts')],
+  replay: ['replay recorded transactions', () => import('./replay/replay.ts')],
+  doctor: ['check settings, Redis, RPC nodes, clock, data folder and gateway', () => import('./doctor/doctor.ts')],
+};
 
 function overview(): string {
   return [
     'Usage: sluice <command> [options]',
     '',
     'Commands:',
-    ...commands.map((command) => `  ${command.name.padEnd(9)} ${command.summary}`),
+    ...Object.entries(commands).map(([name, [summary]]) => `  ${name.padEnd(9)} ${summary}`),
     '',
     'Help: sluice <command> --help, for example sluice keys create --help. All commands accept --json.',
   ].join('\n');
@@ -78,21 +38,20 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     print(overview());
     return name === undefined ? 2 : 0;
   }
-  const entry = commands.find((candidate) => candidate.name === name);
-  if (entry === undefined) {
+  if (!Object.hasOwn(commands, name)) {
     printError(`There is no command ${inQuotes(name)}.\n\n${overview()}`);
     return 2;
   }
-  const command = await entry.load();
+  const { command } = await commands[name]![1]();
   if (rest.includes('--help') || rest.includes('-h')) {
-    print(helpOf(command, rest));
+    print(helpOf(command, name, rest));
     return 0;
   }
   try {
-    return await command.run(rest);
+    return await runCommand(command, name, rest);
   } catch (error) {
     if (error instanceof UsageError) {
-      printError(`${error.message}\n\n${helpOf(command, rest)}`);
+      printError(`${error.message}\n\n${helpOf(command, name, rest)}`);
       return 2;
     }
     const fault = error instanceof CommandError ? error.message : startFault(error);
@@ -100,12 +59,4 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     printError(fault);
     return 1;
   }
-}
-
-/** The help of the action that the arguments name, or else of the whole command. */
-function helpOf({ help, actionHelp = {} }: Command, args: readonly string[]): string {
-  const words = args.filter((argument) => !argument.startsWith('-'));
-  const names = [words.slice(0, 2).join(' '), words[0] ?? ''];
-  const name = names.find((one) => Object.hasOwn(actionHelp, one));
-  return name === undefined ? help : (actionHelp[name] ?? help);
 }

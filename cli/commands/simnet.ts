@@ -3,57 +3,34 @@ import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { lamportsPerSol, solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
-import { CommandError, UsageError, inQuotes, loadConfig, parseCommand, positionalsOf, type Command } from '../command-line/command.ts';
+import {
+  action,
+  type Command,
+  CommandError,
+  flag,
+  inQuotes,
+  loadConfig,
+  option,
+  readInteger,
+  UsageError,
+} from '../command-line/command.ts';
 import { airdrop, atUsualPort, defaultAirdropSol, defaultRpcUrl, maxAirdropSol, simnetPort } from '../start/local-node.ts';
-import { readInteger } from '../command-line/integer.ts';
 import { closeOnStop, Closers } from '../start/lifecycle.ts';
 import { print, printJson } from '../command-line/terminal.ts';
 
-export const simnetCommand: Command = {
-  help: `Run a simulated Solana chain that serves JSON-RPC and PubSub.
-
-Usage:
-  sluice simnet [options]
-  sluice simnet airdrop <address> [SOL]    (see sluice simnet airdrop --help)
-
-  --host ADDRESS            address to listen on. Default: 127.0.0.1
-  --port N                  port of JSON-RPC; 0 chooses a free port. Default: ${simnetPort}, or a free port if it is in use
-  --seed N                  the same seed gives the same market. Default: 1
-  --trades-per-second N     0 to 10000. Default: 8
-  --no-market               make blocks, but no trades
-  --json                    print JSON
-
-The command prints the values of SOLANA_RPC_URL and SOLANA_WS_URL for this chain, and runs until Ctrl-C.
-
-Example: sluice simnet --trades-per-second 50`,
-  actionHelp: {
-    airdrop: `Give simulated SOL to any wallet, and wait until the wallet has it.
-
-Usage: sluice simnet airdrop <address> [SOL] [options]
-
-  <address>        the wallet, with any owner
-  SOL              whole SOL from 1 to ${maxAirdropSol}. Default: ${defaultAirdropSol}
-  --rpc URL        JSON-RPC of the simulated chain, as start prints it. Default: the first URL of SOLANA_RPC_URL, or ${defaultRpcUrl}
-  --json           print {"address", "lamports", "signature", "balanceLamports"}
-
-A program gets SOL by the JSON-RPC method requestAirdrop, for example with requestAirdrop of web3.js.
-
-Example: sluice simnet airdrop 5ZWj7a1f8tWkjBESHKgrLmXshuXxqeY9SYcfbshpAqPG 10`,
+const run = action({
+  about: 'Run a simulated Solana chain that serves JSON-RPC and PubSub.',
+  options: {
+    host: option('ADDRESS', 'address to listen on. Default: 127.0.0.1'),
+    port: option('N', `port of JSON-RPC; 0 chooses a free port. Default: ${simnetPort}, or a free port if it is in use`),
+    seed: option('N', 'the same seed gives the same market. Default: 1'),
+    'trades-per-second': option('N', '0 to 10000. Default: 8'),
+    'no-market': flag('make blocks, but no trades'),
   },
-  async run(argv) {
-    const at = argv.findIndex((argument) => !argument.startsWith('-'));
-    if (argv[at] === 'airdrop' && (at === 0 || argv[0] === '--json')) return runAirdrop(argv.toSpliced(at, 1));
-    const { values, positionals } = parseCommand(argv, {
-      host: { type: 'string', default: '127.0.0.1' },
-      port: { type: 'string' },
-      seed: { type: 'string', default: '1' },
-      'trades-per-second': { type: 'string' },
-      'no-market': { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-    });
-    positionalsOf(positionals);
+  examples: ['simnet --trades-per-second 50'],
+  async run({ host = '127.0.0.1', ...values }) {
     const given = values.port === undefined ? null : readInteger('--port', values.port, 0, 65_535);
-    const seed = readInteger('--seed', values.seed, 0, 2 ** 32 - 1);
+    const seed = readInteger('--seed', values.seed ?? '1', 0, 2 ** 32 - 1);
     const rate = values['trades-per-second'];
     const tradesPerSecond = rate === undefined ? undefined : readInteger('--trades-per-second', rate, 0, 10_000);
     if (values['no-market'] && tradesPerSecond !== undefined)
@@ -64,9 +41,9 @@ Example: sluice simnet airdrop 5ZWj7a1f8tWkjBESHKgrLmXshuXxqeY9SYcfbshpAqPG 10`,
     const closers = new Closers();
     const signal = closeOnStop(log, closers);
     const startAt = (port: number): Promise<Simnet> =>
-      startSimnet({ host: values.host, port, seed, log, signal, ...(market === undefined ? {} : { market }) });
+      startSimnet({ host, port, seed, log, signal, ...(market === undefined ? {} : { market }) });
     const simnet = await (given === null ? atUsualPort(startAt) : startAt(given)).catch((error: unknown) => {
-      throw new CommandError(`The simulated chain cannot listen on ${values.host}:${given ?? simnetPort}: ${String(error)}`, {
+      throw new CommandError(`The simulated chain cannot listen on ${host}:${given ?? simnetPort}: ${String(error)}`, {
         cause: error,
       });
     });
@@ -75,21 +52,33 @@ Example: sluice simnet airdrop 5ZWj7a1f8tWkjBESHKgrLmXshuXxqeY9SYcfbshpAqPG 10`,
     else print(`A SIMULATED chain is running.\n\n  SOLANA_RPC_URL=${simnet.rpcUrl}\n  SOLANA_WS_URL=${simnet.wsUrl}\n`);
     return untilAborted(signal);
   },
-};
+});
 
-async function runAirdrop(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseCommand(argv, { rpc: { type: 'string' }, json: { type: 'boolean', default: false } });
-  const [address = '', sol = ''] =
-    positionals.length === 1 ? [...positionals, String(defaultAirdropSol)] : positionalsOf(positionals, '<address>', 'SOL');
-  if (!isAddress(address)) throw new UsageError(`${inQuotes(address)} is not an address`);
-  const lamports = BigInt(readInteger('SOL', sol, 1, maxAirdropSol)) * lamportsPerSol;
-  const rpcUrl = values.rpc ?? loadConfig().rpc?.httpUrls[0] ?? defaultRpcUrl;
-  if (!URL.canParse(rpcUrl) || !/^https?:$/.test(new URL(rpcUrl).protocol)) throw new UsageError(`--rpc takes a URL like ${defaultRpcUrl}`);
-  const { signature, balanceLamports } = await airdrop(rpcUrl, address, lamports);
-  if (values.json) printJson({ address, lamports: String(lamports), signature, balanceLamports: String(balanceLamports) });
-  else print(`${address} has received ${sol} simulated SOL. It has ${decimalText(balanceLamports, solDecimals)} SOL.`);
-  return 0;
-}
+const giveSol = action({
+  about: 'Give simulated SOL to any wallet, and wait until the wallet has it.',
+  args: { '<address>': 'the wallet, with any owner', '[SOL]': `whole SOL from 1 to ${maxAirdropSol}. Default: ${defaultAirdropSol}` },
+  options: {
+    rpc: option(
+      'URL',
+      `JSON-RPC of the simulated chain, as start prints it. Default: the first URL of SOLANA_RPC_URL, or ${defaultRpcUrl}`,
+    ),
+  },
+  json: 'print {"address", "lamports", "signature", "balanceLamports"}',
+  more: 'A program gets SOL by the JSON-RPC method requestAirdrop, for example with requestAirdrop of web3.js.',
+  examples: ['simnet airdrop 5ZWj7a1f8tWkjBESHKgrLmXshuXxqeY9SYcfbshpAqPG 10'],
+  async run(values, [address = '', sol = String(defaultAirdropSol)]) {
+    if (!isAddress(address)) throw new UsageError(`${inQuotes(address)} is not an address`);
+    const lamports = BigInt(readInteger('SOL', sol, 1, maxAirdropSol)) * lamportsPerSol;
+    const rpcUrl = values.rpc ?? loadConfig().rpc?.httpUrls[0] ?? defaultRpcUrl;
+    if (!URL.canParse(rpcUrl) || !/^https?:$/.test(new URL(rpcUrl).protocol))
+      throw new UsageError(`--rpc takes a URL like ${defaultRpcUrl}`);
+    const { signature, balanceLamports } = await airdrop(rpcUrl, address, lamports);
+    return {
+      json: { address, lamports: String(lamports), signature, balanceLamports: String(balanceLamports) },
+      text: `${address} has received ${sol} simulated SOL. It has ${decimalText(balanceLamports, solDecimals)} SOL.`,
+    };
+  },
+});
 
 /** The signal handler usually ends the process first, once everything is closed. */
 function untilAborted(signal: AbortSignal): Promise<number> {
@@ -97,3 +86,10 @@ function untilAborted(signal: AbortSignal): Promise<number> {
     signal.addEventListener('abort', () => resolve(0), { once: true });
   });
 }
+
+export const command: Command = {
+  about: 'Run a simulated Solana chain, or use one that runs.',
+  own: run,
+  actions: { airdrop: giveSol },
+  more: 'The command prints the values of SOLANA_RPC_URL and SOLANA_WS_URL for this chain, and runs until Ctrl-C.',
+};

@@ -1,6 +1,6 @@
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readSettings } from '@sluice/shared/config/settings/settings.ts';
-import { parseCommand, positionalsOf, type Command } from '../../command-line/command.ts';
+import { action } from '../../command-line/command.ts';
 import { withProgress } from '../../command-line/progress.ts';
 import { checkChain } from './chain.ts';
 import { fail, ok, type Finding } from './finding.ts';
@@ -10,26 +10,18 @@ import { checkDataDir, checkNativeServer, checkNode, checkPassphrase } from './m
 import { checkPublic } from './public.ts';
 import { checkRedis } from './redis.ts';
 import { checkTrading } from './trading.ts';
-import { print, printJson } from '../../command-line/terminal.ts';
 
-export const doctorCommand: Command = {
-  help: `Check everything that sluice needs: settings, Redis, RPC nodes, clock, data folder and gateway.
-
-Usage: sluice doctor [--json]
-
-  --json  print one JSON object: {"ok", "checks": [{"name", "state", "detail"}]}
-
-It prints one line for each check: ok, warn or fail. The exit code is 1 if a check failed.`,
-  async run(argv) {
-    const { values, positionals } = parseCommand(argv, { json: { type: 'boolean', default: false } });
-    positionalsOf(positionals);
+export const command = action({
+  about: 'Check everything that sluice needs: settings, Redis, RPC nodes, clock, data folder and gateway.',
+  json: 'print one JSON object: {"ok", "checks": [{"name", "state", "detail"}]}',
+  more: 'It prints one line for each check: ok, warn or fail. The exit code is 1 if a check failed.',
+  async run() {
     const findings = await withProgress('checking nodes, Redis, the store and the gateway', examine);
-    const healthy = findings.every((finding) => finding.state !== 'fail');
-    if (values.json) printJson({ ok: healthy, checks: findings });
-    else for (const { name, state, detail } of findings) print(`${state.padEnd(4)}  ${name.padEnd(13)}  ${detail}`);
-    return healthy ? 0 : 1;
+    const ok = findings.every((finding) => finding.state !== 'fail');
+    const text = findings.map(({ name, state, detail }) => `${state.padEnd(4)}  ${name.padEnd(13)}  ${detail}`).join('\n');
+    return { json: { ok, checks: findings }, text, code: ok ? 0 : 1 };
   },
-};
+});
 
 async function examine(): Promise<readonly Finding[]> {
   const envFile = loadEnvFile(process.env);

@@ -12,7 +12,7 @@ import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import { isoTime } from '../../command-line/times.ts';
+import { isoTime } from '../../command-line/terminal.ts';
 import { withStore } from '../store/with-store.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 

@@ -6,65 +6,26 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { isOnCurve, isSmallOrder } from '@sluice/shared/solana/addresses/curve.ts';
 import { planNames } from '@sluice/shared/wire/values/plans.ts';
-import { action, CommandError, commandOf, inQuotes, loadConfig, storeNote, tableText, UsageError } from '../../command-line/command.ts';
+import { action, type Command, CommandError, inQuotes, loadConfig, option, required, UsageError } from '../../command-line/command.ts';
 import { readPlan } from './key-options.ts';
 import { noteOperator } from '../store/operator-log.ts';
-import { isoTime } from '../../command-line/times.ts';
-import { withStore } from '../store/with-store.ts';
+import { isoTime, tableText } from '../../command-line/terminal.ts';
+import { storeNote, withStore } from '../store/with-store.ts';
 
 /** How long a sign-in link is valid. */
 const linkLifeMs = 10 * 60_000;
 
-const help = `Create and manage the accounts that own API keys.
-
-Usage:
-  sluice accounts create --plan ${planNames.join('|')} [--wallet ADDRESS]
-  sluice accounts list
-  sluice accounts set-plan <id> ${planNames.join('|')}
-  sluice accounts disable <id>
-  sluice accounts link [<id>]
-
-The account "operator" always exists. It is yours, and it sees all keys. Every other account sees only its own keys and wallets.
-
-${storeNote}`;
-
-const actionHelp = {
-  create: `Create an account.
-
-Usage: sluice accounts create --plan ${planNames.join('|')} [--wallet ADDRESS] [--json]
-
-  --plan NAME       the plan of the account and of its keys (required)
-  --wallet ADDRESS  Solana wallet with which the owner signs in to the dashboard, base58.
-                    Default: none; the owner then signs in with a link (sluice accounts link)
-  --json            print JSON
-
-Example: sluice accounts create --plan premium --wallet 7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU`,
-  list: `List all accounts with plan, number of active keys, state and last sign-in.
-
-Usage: sluice accounts list [--json]`,
-  'set-plan': `Change the plan of an account and of all its keys. Running gateways apply it within a second.
-
-Usage: sluice accounts set-plan <id> ${planNames.join('|')} [--json]
-
-Example: sluice accounts set-plan 4fKq9Zr1 enterprise`,
-  disable: `Disable an account permanently. Its keys stop working within a second, its sessions at once.
-Nobody can sign in to it again.
-
-Usage: sluice accounts disable <id> [--json]`,
-  link: `Print a link that signs in to the dashboard. It works once, within ten minutes. Requires PUBLIC_URL.
-
-Usage: sluice accounts link [<id>] [--json]
-
-  <id>    the account to sign in to. Default: operator`,
-};
-
-const create = action(
-  {
-    wallet: { type: 'string' },
-    plan: { type: 'string' },
+const create = action({
+  about: 'Create an account.',
+  options: {
+    plan: required(planNames.join('|'), 'the plan of the account and of its keys'),
+    wallet: option(
+      'ADDRESS',
+      'Solana wallet with which the owner signs in to the dashboard, base58. Default: none; the owner then signs in with a link (sluice accounts link)',
+    ),
   },
-  [],
-  async (values) => {
+  examples: ['accounts create --plan premium --wallet 7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU'],
+  async run(values) {
     const plan = readPlan('--plan', values.plan);
     const wallet = values.wallet ?? null;
     if (wallet !== null && !canSign(wallet)) throw new UsageError('--wallet takes the base58 address of a wallet that can sign');
@@ -77,27 +38,30 @@ const create = action(
       text: `Account ${id}, ${plan}, is created. ${wallet === null ? `To sign in to it: sluice accounts link ${id}` : ''}`.trim(),
     };
   },
-);
+});
 
-const list = action({}, [], async () => {
-  const [accounts, keyCounts] = await withStore(loadConfig(), async (store) => {
-    await noteOperator(store, 'accounts list', 'all accounts');
-    return [await store.accounts.all(), await countKeys(store)] as const;
-  });
-  const rows = accounts.map((account) => [
-    account.id,
-    account.kind,
-    account.plan,
-    String(keyCounts.get(account.id) ?? 0),
-    account.disabledAtMs === null ? 'live' : `disabled ${isoTime(account.disabledAtMs)}`,
-    isoTime(account.createdAtMs),
-    account.lastSignInAtMs === null ? 'never' : isoTime(account.lastSignInAtMs),
-    account.wallet ?? '',
-  ]);
-  return {
-    json: accounts.map((account) => ({ ...account, keys: keyCounts.get(account.id) ?? 0 })),
-    text: tableText(['id', 'kind', 'plan', 'keys', 'state', 'created', 'last sign-in', 'wallet'], rows),
-  };
+const list = action({
+  about: 'List all accounts with plan, number of active keys, state and last sign-in.',
+  async run() {
+    const [accounts, keyCounts] = await withStore(loadConfig(), async (store) => {
+      await noteOperator(store, 'accounts list', 'all accounts');
+      return [await store.accounts.all(), await countKeys(store)] as const;
+    });
+    const rows = accounts.map((account) => [
+      account.id,
+      account.kind,
+      account.plan,
+      String(keyCounts.get(account.id) ?? 0),
+      account.disabledAtMs === null ? 'live' : `disabled ${isoTime(account.disabledAtMs)}`,
+      isoTime(account.createdAtMs),
+      account.lastSignInAtMs === null ? 'never' : isoTime(account.lastSignInAtMs),
+      account.wallet ?? '',
+    ]);
+    return {
+      json: accounts.map((account) => ({ ...account, keys: keyCounts.get(account.id) ?? 0 })),
+      text: tableText(['id', 'kind', 'plan', 'keys', 'state', 'created', 'last sign-in', 'wallet'], rows),
+    };
+  },
 });
 
 /** Whether the address can have a secret key. The address of a program's account has none. */
@@ -115,33 +79,46 @@ async function countKeys(store: Store): Promise<ReadonlyMap<string, number>> {
   return counts;
 }
 
-const setPlan = action({}, ['<id>', '<plan>'], async (_, [id = '', name]) => {
-  const plan = readPlan('set-plan', name);
-  if (!(await withStore(loadConfig(), (store) => store.accounts.setPlan(id, plan)))) throw noSuchAccount(id);
-  return { json: { id, plan }, text: `Account ${id} and its keys now have the plan ${plan}.` };
+const setPlan = action({
+  about: 'Change the plan of an account and of all its keys. Running gateways apply it within a second.',
+  args: { '<id>': 'the account', '<plan>': planNames.join(', ') },
+  examples: ['accounts set-plan 4fKq9Zr1 enterprise'],
+  async run(_, [id = '', name]) {
+    const plan = readPlan('set-plan', name);
+    if (!(await withStore(loadConfig(), (store) => store.accounts.setPlan(id, plan)))) throw noSuchAccount(id);
+    return { json: { id, plan }, text: `Account ${id} and its keys now have the plan ${plan}.` };
+  },
 });
 
-const disable = action({}, ['<id>'], async (_, [id = '']) => {
-  if (!(await withStore(loadConfig(), (store) => store.accounts.disable(id, store.time.nowMs())))) throw noSuchAccount(id);
-  return { json: { id, disabled: true }, text: `Account ${id} is disabled. Its keys, sessions and links no longer work.` };
+const disable = action({
+  about: 'Disable an account permanently. Its keys stop working within a second, its sessions at once. Nobody can sign in to it again.',
+  args: { '<id>': 'the account' },
+  async run(_, [id = '']) {
+    if (!(await withStore(loadConfig(), (store) => store.accounts.disable(id, store.time.nowMs())))) throw noSuchAccount(id);
+    return { json: { id, disabled: true }, text: `Account ${id} is disabled. Its keys, sessions and links no longer work.` };
+  },
 });
 
-const link = action({}, ['[<id>]'], async (_, [id = operatorAccountId]) => {
-  const config = loadConfig();
-  const address = dashboardAddress(config);
-  const token = newToken();
-  const expiresAtMs = await withStore(config, async (store) => {
-    if (!isLive(await store.accounts.byId(id))) throw noSuchAccount(id);
-    await noteOperator(store, 'accounts link', `account ${id}`);
-    const nowMs = store.time.nowMs();
-    const stored = { hash: tokenHash(token), accountId: id, expiresAtMs: nowMs + linkLifeMs };
-    if (!(await store.oneTime.put(stored, nowMs)))
-      throw new CommandError('Too many links are still unused. Try again later; each link expires after ten minutes.');
-    return stored.expiresAtMs;
-  });
-  // Browsers do not send the part after `#` to a server, so the token appears in no log.
-  const url = `${address}/#sign-in=${token}`;
-  return { json: { accountId: id, url, expiresAtMs }, text: `${url}\n\nThe link signs in as ${id}. It works once, within ten minutes.` };
+const link = action({
+  about: 'Print a link that signs in to the dashboard. It works once, within ten minutes. Requires PUBLIC_URL.',
+  args: { '[<id>]': 'the account to sign in to. Default: operator' },
+  async run(_, [id = operatorAccountId]) {
+    const config = loadConfig();
+    const address = dashboardAddress(config);
+    const token = newToken();
+    const expiresAtMs = await withStore(config, async (store) => {
+      if (!isLive(await store.accounts.byId(id))) throw noSuchAccount(id);
+      await noteOperator(store, 'accounts link', `account ${id}`);
+      const nowMs = store.time.nowMs();
+      const stored = { hash: tokenHash(token), accountId: id, expiresAtMs: nowMs + linkLifeMs };
+      if (!(await store.oneTime.put(stored, nowMs)))
+        throw new CommandError('Too many links are still unused. Try again later; each link expires after ten minutes.');
+      return stored.expiresAtMs;
+    });
+    // Browsers do not send the part after `#` to a server, so the token appears in no log.
+    const url = `${address}/#sign-in=${token}`;
+    return { json: { accountId: id, url, expiresAtMs }, text: `${url}\n\nThe link signs in as ${id}. It works once, within ten minutes.` };
+  },
 });
 
 function isLive(account: StoredAccount | null): boolean {
@@ -157,4 +134,10 @@ function noSuchAccount(id: string): CommandError {
   return new CommandError(`There is no account ${inQuotes(id)} that this command can change. List the accounts: sluice accounts list`);
 }
 
-export const accountsCommand = commandOf('accounts', { create, list, 'set-plan': setPlan, disable, link }, help, actionHelp);
+export const command: Command = {
+  about: 'Create and manage the accounts that own API keys.',
+  actions: { create, list, 'set-plan': setPlan, disable, link },
+  more: `The account "operator" always exists. It is yours, and it sees all keys. Every other account sees only its own keys and wallets.
+
+${storeNote}`,
+};

@@ -7,84 +7,38 @@ import { maxKeys, maxKeysPerAccount, type KeyInsertOutcome, type StoredKey } fro
 import { planNames, scopes as allScopes } from '@sluice/shared/wire/values/plans.ts';
 import {
   action,
+  type Command,
   CommandError,
-  commandOf,
+  flag,
   inQuotes,
   loadConfig,
+  option,
   parseDuration,
-  storeNote,
-  tableText,
+  readInteger,
+  required,
   UsageError,
 } from '../../command-line/command.ts';
-import { readInteger } from '../../command-line/integer.ts';
 import { readLabel, readPlan, readRanges, readScopes, wholeKeyMessage } from './key-options.ts';
 import { noteOperator } from '../store/operator-log.ts';
-import { isoTime } from '../../command-line/times.ts';
-import { withStore } from '../store/with-store.ts';
+import { isoTime, tableText } from '../../command-line/terminal.ts';
+import { storeNote, withStore } from '../store/with-store.ts';
 
 const maxRequestsPerMinute = 10_000_000;
 
-const help = `Create and manage API keys.
-
-Usage:
-  sluice keys create --plan ${planNames.join('|')} [options]
-  sluice keys list
-  sluice keys rotate <id> [--overlap TIME]
-  sluice keys revoke <id>
-  sluice keys reset --yes
-
-${storeNote}`;
-
-const actionHelp = {
-  create: `Create an API key and print it. It is printed only once, because the store has only its hash.
-Running gateways accept it at once.
-
-Usage: sluice keys create --plan ${planNames.join('|')} [options]
-
-  --plan NAME               the limits of the key (required)
-  --scopes LIST             what the key may do, comma-separated: ${allScopes.join(', ')}. Default: all
-  --label TEXT              a note that the lists show, up to ${maxLabelChars} characters
-  --expires TIME            how long the key works, for example 12h or 30d. Default: it does not expire
-  --ip LIST                 addresses or CIDR ranges that may use the key, comma-separated, up to ${maxIpRanges}. Default: any
-  --requests-per-minute N   replaces the limit of the plan, 1 to ${maxRequestsPerMinute}
-  --account ID              the account that owns the key. Default: operator
-  --json                    print JSON
-
-Example: sluice keys create --plan premium --scopes stream,read --label dashboard --expires 90d`,
-  list: `List all keys with plan, scopes, account, state and last use. Secrets are not shown.
-
-Usage: sluice keys list [--json]`,
-  rotate: `Give a key a new secret and print it. The id, plan and scopes stay.
-
-Usage: sluice keys rotate <id> [--overlap TIME] [--json]
-
-  --overlap TIME  how long the old secret still works, for example 30m or 24h. Default: 0s
-
-Example: sluice keys rotate 4fKq9Zr1 --overlap 24h`,
-  revoke: `Revoke a key permanently. Within a second, running gateways refuse it and close its connections.
-
-Usage: sluice keys revoke <id> [--json]`,
-  reset: `Revoke all keys and create a new pepper. Use it only if DATA_DIR/pepper is lost on every machine and in every
-backup: no key can be checked without it. Stop the gateways first, and copy the new pepper to every machine afterwards.
-Wallets and accounts stay.
-
-Usage: sluice keys reset --yes [--json]
-
-  --yes  confirm that all keys end (required)`,
-};
-
-const create = action(
-  {
-    plan: { type: 'string' },
-    scopes: { type: 'string' },
-    label: { type: 'string' },
-    expires: { type: 'string' },
-    ip: { type: 'string' },
-    'requests-per-minute': { type: 'string' },
-    account: { type: 'string' },
+const create = action({
+  about:
+    'Create an API key and print it. It is printed only once, because the store has only its hash. Running gateways accept it at once.',
+  options: {
+    plan: required(planNames.join('|'), 'the limits of the key'),
+    scopes: option('LIST', `what the key may do, comma-separated: ${allScopes.join(', ')}. Default: all`),
+    label: option('TEXT', `a note that the lists show, up to ${maxLabelChars} characters`),
+    expires: option('TIME', 'how long the key works, for example 12h or 30d. Default: it does not expire'),
+    ip: option('LIST', `addresses or CIDR ranges that may use the key, comma-separated, up to ${maxIpRanges}. Default: any`),
+    'requests-per-minute': option('N', `replaces the limit of the plan, 1 to ${maxRequestsPerMinute}`),
+    account: option('ID', 'the account that owns the key. Default: operator'),
   },
-  [],
-  async (values) => {
+  examples: ['keys create --plan premium --scopes stream,read --label dashboard --expires 90d'],
+  async run(values) {
     const perMinute = values['requests-per-minute'];
     const request = {
       plan: readPlan('--plan', values.plan),
@@ -105,7 +59,7 @@ const create = action(
     const note = `Key ${id}, ${plan}: ${scopes.join(', ')}. It is printed only this once, because the store has only its hash.`;
     return { json: made.created, text: `${made.created.key}\n\n${note}` };
   },
-);
+});
 
 function whyNot(reason: Exclude<KeyInsertOutcome, 'stored'>, accountId: string | null): string {
   if (reason === 'no-account')
@@ -114,47 +68,65 @@ function whyNot(reason: Exclude<KeyInsertOutcome, 'stored'>, accountId: string |
   return `The store already has ${maxKeys} keys, the most that it can have.`;
 }
 
-const list = action({}, [], async () => {
-  const [keys, nowMs] = await withStore(loadConfig(), async (store) => [await store.keys.all(), store.time.nowMs()] as const);
-  const rows = keys.map((key) => [
-    key.id,
-    prefixOf(key),
-    key.plan,
-    key.scopes.join(','),
-    key.accountId ?? '',
-    stateOf(key, nowMs),
-    isoTime(key.createdAtMs),
-    key.lastUsedAtMs === null ? 'never' : isoTime(key.lastUsedAtMs),
-    key.label ?? '',
-  ]);
-  const headings = ['id', 'prefix', 'plan', 'scopes', 'account', 'state', 'created', 'last used', 'label'];
-  const none = 'There are no keys yet. Create one: sluice keys create --plan standard';
-  return { json: keys.map((key) => keyJson(key, nowMs)), text: keys.length === 0 ? none : tableText(headings, rows) };
+const list = action({
+  about: 'List all keys with plan, scopes, account, state and last use. Secrets are not shown.',
+  async run() {
+    const [keys, nowMs] = await withStore(loadConfig(), async (store) => [await store.keys.all(), store.time.nowMs()] as const);
+    const rows = keys.map((key) => [
+      key.id,
+      prefixOf(key),
+      key.plan,
+      key.scopes.join(','),
+      key.accountId ?? '',
+      stateOf(key, nowMs),
+      isoTime(key.createdAtMs),
+      key.lastUsedAtMs === null ? 'never' : isoTime(key.lastUsedAtMs),
+      key.label ?? '',
+    ]);
+    const headings = ['id', 'prefix', 'plan', 'scopes', 'account', 'state', 'created', 'last used', 'label'];
+    const none = 'There are no keys yet. Create one: sluice keys create --plan standard';
+    return { json: keys.map((key) => keyJson(key, nowMs)), text: keys.length === 0 ? none : tableText(headings, rows) };
+  },
 });
 
-const rotate = action({ overlap: { type: 'string' } }, ['<id>'], async (values, [id = '']) => {
-  const overlapMs = values.overlap === undefined ? 0 : parseDuration('--overlap', values.overlap, 0);
-  const rotated = await withStore(loadConfig(), async (store) => {
-    await noteOperator(store, 'keys rotate', `key ${id}`);
-    return rotateApiKey(store, id, overlapMs);
-  });
-  if (rotated === null) throw noSuchKey(id, 'revoked or expired');
-  const note = `The old secret ${overlapMs === 0 ? 'no longer works' : `still works for ${values.overlap}`}.`;
-  return { json: rotated, text: `${rotated.key}\n\n${note}` };
+const rotate = action({
+  about: 'Give a key a new secret and print it. The id, plan and scopes stay.',
+  args: { '<id>': 'the part of the key between the two underscores' },
+  options: { overlap: option('TIME', 'how long the old secret still works, for example 30m or 24h. Default: 0s') },
+  examples: ['keys rotate 4fKq9Zr1 --overlap 24h'],
+  async run(values, [id = '']) {
+    const overlapMs = values.overlap === undefined ? 0 : parseDuration('--overlap', values.overlap, 0);
+    const rotated = await withStore(loadConfig(), async (store) => {
+      await noteOperator(store, 'keys rotate', `key ${id}`);
+      return rotateApiKey(store, id, overlapMs);
+    });
+    if (rotated === null) throw noSuchKey(id, 'revoked or expired');
+    const note = `The old secret ${overlapMs === 0 ? 'no longer works' : `still works for ${values.overlap}`}.`;
+    return { json: rotated, text: `${rotated.key}\n\n${note}` };
+  },
 });
 
-const revoke = action({}, ['<id>'], async (_, [id = '']) => {
-  if (!(await withStore(loadConfig(), (store) => store.keys.revoke(id, store.time.nowMs())))) throw noSuchKey(id, 'revoked');
-  return { json: { id, revoked: true }, text: `Key ${id} is revoked.` };
+const revoke = action({
+  about: 'Revoke a key permanently. Within a second, running gateways refuse it and close its connections.',
+  args: { '<id>': 'the part of the key between the two underscores' },
+  async run(_, [id = '']) {
+    if (!(await withStore(loadConfig(), (store) => store.keys.revoke(id, store.time.nowMs())))) throw noSuchKey(id, 'revoked');
+    return { json: { id, revoked: true }, text: `Key ${id} is revoked.` };
+  },
 });
 
-const resetKeys = action({ yes: { type: 'boolean' } }, [], async (values) => {
-  if (values.yes !== true) throw new UsageError('this revokes every key; confirm it with --yes');
-  const config = loadConfig();
-  const revoked = await withStore(config, (store) => replaceLostPepper(store, store.time.nowMs()));
-  if (revoked === null)
-    throw new CommandError(`There is nothing to reset: ${join(config.dataDir, 'pepper')} exists, or the store has no key.`);
-  return { json: { revoked }, text: `A new pepper was created. Revoked keys: ${revoked}. Wallets and accounts are unchanged.` };
+const reset = action({
+  about:
+    'Revoke all keys and create a new pepper. Use it only if DATA_DIR/pepper is lost on every machine and in every backup: no key can be checked without it. Stop the gateways first, and copy the new pepper to every machine afterwards. Wallets and accounts stay.',
+  options: { yes: flag('confirm that all keys end; required') },
+  async run(values) {
+    if (!values.yes) throw new UsageError('this revokes every key; confirm it with --yes');
+    const config = loadConfig();
+    const revoked = await withStore(config, (store) => replaceLostPepper(store, store.time.nowMs()));
+    if (revoked === null)
+      throw new CommandError(`There is nothing to reset: ${join(config.dataDir, 'pepper')} exists, or the store has no key.`);
+    return { json: { revoked }, text: `A new pepper was created. Revoked keys: ${revoked}. Wallets and accounts are unchanged.` };
+  },
 });
 
 function noSuchKey(id: string, ended: string): CommandError {
@@ -183,4 +155,8 @@ function keyJson(key: StoredKey, nowMs: number): Readonly<Record<string, unknown
   return { id, prefix, plan, scopes, label, accountId, ipRanges, limits, active, createdAtMs, lastUsedAtMs, revokedAtMs, expiresAtMs };
 }
 
-export const keysCommand = commandOf('keys', { create, list, rotate, revoke, reset: resetKeys }, help, actionHelp);
+export const command: Command = {
+  about: 'Create and manage API keys.',
+  actions: { create, list, rotate, revoke, reset },
+  more: storeNote,
+};

@@ -1,6 +1,6 @@
 import { Sluice } from '@sluice/client';
 import manifest from '../../../package.json' with { type: 'json' };
-import { CommandError, loadConfig, parseCommand, UsageError, type Command } from '../../command-line/command.ts';
+import { action, CommandError, flag, loadConfig, option } from '../../command-line/command.ts';
 import { gatewayUrl, httpUrl } from '../../gateway/gateway-url.ts';
 import { keyForSluice } from '../keys/key-for-sluice.ts';
 import { ownCommand, ownProgram } from '../../start/own-command.ts';
@@ -15,29 +15,22 @@ function agentConfig(): string {
   return `  ${JSON.stringify({ mcpServers: { sluice: server } })}`;
 }
 
-export const mcpCommand: Command = {
-  help: `Serve tools to an agent by the Model Context Protocol, on standard input and output.
-
-Usage: SLUICE_API_KEY=<key> sluice mcp [options]
-
-  --url URL        the URL of the gateway. Default: from HOST and PORT
-  --allow-trading  the tools buy and sell place orders if the agent sets dryRun to false. Without this option,
-                   they only do dry runs, and paper_balance is refused
-
-Tools: token_info, token_candles, token_trades, portfolio, quote, order, orders, buy, sell, paper_balance.
+export const command = action({
+  about: 'Serve tools to an agent by the Model Context Protocol, on standard input and output. SLUICE_API_KEY is the key that they use.',
+  options: {
+    url: option('URL', 'the URL of the gateway. Default: from HOST and PORT'),
+    'allow-trading': flag(
+      'the tools buy and sell place orders if the agent sets dryRun to false. Without this option, they only do dry runs, and paper_balance is refused',
+    ),
+  },
+  more: `Tools: token_info, token_candles, token_trades, portfolio, quote, order, orders, buy, sell, paper_balance.
 The API key limits what they reach: give an agent a key with the scope read if it must not trade.
 
 Make the key: ${ownCommand()} keys create --plan standard --scopes read
 
 Then configure the agent. Most read this JSON, from any folder:
 ${agentConfig()}`,
-  async run(argv) {
-    const { values, positionals } = parseCommand(argv, {
-      url: { type: 'string' },
-      'allow-trading': { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-    });
-    if (positionals.length > 0) throw new UsageError('mcp takes no arguments');
+  async run(values) {
     const key = process.env['SLUICE_API_KEY'];
     if (!key) throw new CommandError('SLUICE_API_KEY: missing. Set it to the API key that the tools use.');
     const allowTrading = values['allow-trading'];
@@ -56,4 +49,4 @@ ${agentConfig()}`,
       sluice.close();
     }
   },
-};
+});

@@ -9,8 +9,7 @@ import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import type { TransactionRecord } from '@sluice/simnet/chain.ts';
 import { encodeTransaction } from '@sluice/simnet/rpc/encode-transaction.ts';
 import { replayFile, type ReplayNode } from '@sluice/simnet/simnet.ts';
-import { CommandError, UsageError, loadConfig, parseCommand, type Command } from '../../command-line/command.ts';
-import { readInteger } from '../../command-line/integer.ts';
+import { action, CommandError, flag, loadConfig, option, readInteger, UsageError } from '../../command-line/command.ts';
 import { showProgress, withProgress } from '../../command-line/progress.ts';
 import { exampleRecording } from './example.ts';
 import { closeOnStop, Closers } from '../../start/lifecycle.ts';
@@ -25,33 +24,24 @@ const checkEveryMs = 50;
 /** Symbols of tokens that are remembered for their trades. */
 const maxSymbols = 10_000;
 
-export const replayCommand: Command = {
-  help: `Replay recorded transactions.
-
-Usage: sluice replay [FILE…] [options]
-
-  FILE       recorded results of getTransaction: one JSON object, a JSON array, or one object a line
-             (.jsonl, or .jsonl.br if compressed with brotli). Default: 20 seconds of simnet, which come with sluice
-  --events   decode the transactions in this process, print the events and exit
-  --speed N  1 is the recorded pace, 10 is ten times as fast, 0 is as fast as possible; at most ${maxSpeed}. Default: 1
-  --port N   port of the node that serves the recording. Default: 0, any free port
-  --json     print JSON; with --events one event a line
-
-Without --events it serves the recording like a Solana node, and prints the values of SOLANA_RPC_URL and SOLANA_WS_URL for it.
-The replay begins when the first client subscribes. The node runs until Ctrl-C.
-
-Examples:
-  sluice replay --events
-  sluice replay recorded.json --speed 10 --events`,
-  async run(argv) {
-    const { values, positionals } = parseCommand(argv, {
-      speed: { type: 'string', default: '1' },
-      port: { type: 'string', default: '0' },
-      events: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-    });
-    const speed = readSpeed(values.speed);
-    const port = readInteger('--port', values.port, 0, 65_535);
+export const command = action({
+  about: 'Replay recorded transactions.',
+  args: {
+    '[FILE…]':
+      'recorded results of getTransaction: one JSON object, a JSON array, or one object a line (.jsonl, or .jsonl.br if compressed with brotli). Default: 20 seconds of simnet, which come with sluice',
+  },
+  options: {
+    events: flag('decode the transactions in this process, print the events and exit'),
+    speed: option('N', `1 is the recorded pace, 10 is ten times as fast, 0 is as fast as possible; at most ${maxSpeed}. Default: 1`),
+    port: option('N', 'port of the node that serves the recording. Default: 0, any free port'),
+  },
+  json: 'print JSON; with --events one event a line',
+  more: `Without --events it serves the recording like a Solana node, and prints the values of SOLANA_RPC_URL and SOLANA_WS_URL for it.
+The replay begins when the first client subscribes. The node runs until Ctrl-C.`,
+  examples: ['replay --events', 'replay recorded.json --speed 10 --events'],
+  async run(values, positionals) {
+    const speed = readSpeed(values.speed ?? '1');
+    const port = readInteger('--port', values.port ?? '0', 0, 65_535);
     const config = loadConfig();
     const log = createLog({ level: process.env['LOG_LEVEL'] === undefined ? 'error' : config.logLevel, name: 'replay' });
     const closers = new Closers();
@@ -72,7 +62,7 @@ Examples:
     await printEvents(node, config, log, closers, signal, values.json);
     return 0;
   },
-};
+});
 
 function reasonOf(error: unknown): string {
   if ((error as NodeJS.ErrnoException | null)?.code === 'EISDIR') return 'a folder is not a recording. Name its files.';

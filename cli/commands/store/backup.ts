@@ -3,38 +3,33 @@ import { passphraseFileOf } from '@sluice/trading/signer/custody/passphrase.ts';
 import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { join, resolve } from 'node:path';
-import { CommandError, loadConfig, parseCommand, positionalsOf, type Command } from '../../command-line/command.ts';
+import { action, CommandError, loadConfig } from '../../command-line/command.ts';
 import { orCommandError, summaryText } from './texts.ts';
 import { withProgress } from '../../command-line/progress.ts';
-import { print, printJson } from '../../command-line/terminal.ts';
 
-export const backupCommand: Command = {
-  help: `Write a copy of the embedded store to a new file, while gateways run.
-
-Usage: sluice backup FILE [--json]
-
-The copy is the store of one moment: accounts, keys, sealed wallets, orders. It is checked, and only you can read it (mode 0600). It does not
-contain the pepper, the passphrase and the audit logs; the command prints where they are. A PostgreSQL store is copied with pg_dump.
-
-Example: sluice backup /backups/sluice-$(date +%F).db`,
-  async run(argv) {
-    const { values, positionals } = parseCommand(argv, { json: { type: 'boolean' } });
-    const [file = ''] = positionalsOf(positionals, 'FILE');
+export const command = action({
+  about: 'Write a copy of the embedded store to a new file, while gateways run.',
+  args: { FILE: 'a file that does not exist yet' },
+  more: `The copy is the store of one moment: accounts, keys, sealed wallets, orders. It is checked, and only you can read it (mode 0600). It does not
+contain the pepper, the passphrase and the audit logs; the command prints where they are. A PostgreSQL store is copied with pg_dump.`,
+  examples: ['backup /backups/sluice-$(date +%F).db'],
+  async run(_, [file = '']) {
     const config = loadConfig();
     if (config.databaseUrl !== null) throw new CommandError('The store is in PostgreSQL (DATABASE_URL). Copy it with pg_dump.');
     const outcome = await orCommandError('No copy was made', () => withProgress('copying the store', () => backUp(config.dataDir, file)));
     if (!outcome.ok) throw new CommandError(`No copy was made: ${outcome.reason}.`);
+    const { bytes, summary } = outcome;
     const notIncluded = restOf(config);
-    if (values.json === true) {
-      printJson({ file: outcome.file, bytes: outcome.bytes, ...outcome.summary, notIncluded: notIncluded.map(({ path }) => path) });
-      return 0;
-    }
-    print(`${outcome.file}: ${(outcome.bytes / 1e6).toFixed(1)} MB, ${summaryText(outcome.summary)}.`);
-    print('The copy does not contain these. Store them elsewhere, apart from the copy:');
-    for (const { path, what } of notIncluded) print(`  ${path}  ${what}`);
-    return 0;
+    return {
+      json: { file: outcome.file, bytes, ...summary, notIncluded: notIncluded.map(({ path }) => path) },
+      text: [
+        `${outcome.file}: ${(bytes / 1e6).toFixed(1)} MB, ${summaryText(summary)}.`,
+        'The copy does not contain these. Store them elsewhere, apart from the copy:',
+        ...notIncluded.map(({ path, what }) => `  ${path}  ${what}`),
+      ].join('\n'),
+    };
   },
-};
+});
 
 interface Rest {
   readonly path: string;

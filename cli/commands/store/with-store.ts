@@ -3,6 +3,9 @@ import { openHaltSwitch, openStore, type Store } from '@sluice/gateway/store/sto
 import type { Config } from '@sluice/shared/config/config.ts';
 import { withProgress } from '../../command-line/progress.ts';
 
+/** The last line in the help of all commands that use the store. */
+export const storeNote = 'The actions use the store (DATABASE_URL, or in DATA_DIR), even while gateways run.';
+
 /** Opens the store. A database on another machine can be slow or unreachable. */
 export function openStoreOf(config: Config): Promise<Store> {
   return withProgress('opening the store', () => openStore(config));

@@ -10,7 +10,7 @@ import { readTextFile } from '@sluice/shared/config/text-file.ts';
 import { readSol } from '@sluice/shared/config/settings/signer-settings.ts';
 import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import { action, CommandError, commandOf, inQuotes, loadConfig, UsageError } from '../../command-line/command.ts';
+import { action, type Command, CommandError, inQuotes, loadConfig, option, required, UsageError } from '../../command-line/command.ts';
 import { writeKeyFile } from '../keys/key-file.ts';
 import { noteOperator } from '../store/operator-log.ts';
 import { withStore } from '../store/with-store.ts';
@@ -18,90 +18,52 @@ import { withStore } from '../store/with-store.ts';
 /** Maximum size of a policy file or key file. */
 const maxFileBytes = 1 << 20;
 
-/** Help of each action, by its words after `sluice wallets`. */
-export const policyHelp: Readonly<Record<string, string>> = {
-  policy: `Limit what the signing process signs, by a policy that the operator signs on another machine.
-
-Usage:
-  sluice wallets policy keygen FILE
-  sluice wallets policy pin PUBLIC_KEY
-  sluice wallets policy sign --key FILE --version N [options]
-  sluice wallets policy install FILE
-  sluice wallets policy show
-
-pin, install and show need KEYSTORE_PASSPHRASE_FILE. All take --json.`,
-  'policy keygen': `Create the key that signs policies. Write it to FILE and print its public key. Move FILE to another machine.
-
-Usage: sluice wallets policy keygen FILE [--json]`,
-  'policy pin': `Set the public key that policies must be signed with. From then on, nothing is signed without a policy that this key has signed.
-
-Usage: sluice wallets policy pin PUBLIC_KEY [--json]
-
-  PUBLIC_KEY  base58, as printed by sluice wallets policy keygen`,
-  'policy sign': `Sign a policy and print it as JSON. It needs the key only: no store, no gateway, no network.
-
-Usage: sluice wallets policy sign --key FILE --version N [options]
-
-  --key FILE          the key that sluice wallets policy keygen wrote (required)
-  --version N         higher than the version of the previous policy (required)
-  --max-order-sol X   most SOL that one order may spend
-  --max-hour-sol X    most SOL that one wallet may spend in an hour (UTC)
-  --max-day-sol X     most SOL that one wallet may spend on a day (UTC)
-  --max-token-sol X   most SOL that one wallet may spend for one token on a day (UTC)
-  --tokens LIST       mints that may be traded, comma-separated
-  --venues LIST       venues that may be used, comma-separated: ${venues.map(({ name }) => name).join(', ')}
-  --keystore NAME     cluster or simnet. Default: cluster
-
-If you leave out an option, the policy does not set that limit. The signing process also applies its own limits.
-
-Example: sluice wallets policy sign --key operator.json --version 2 --max-hour-sol 5 --venues ${venues[0]!.name} > policy.json`,
-  'policy install': `Install a signed policy. Signing processes apply it within a second.
-
-Usage: sluice wallets policy install FILE [--json]`,
-  'policy show': `Print the policy in force as JSON; null if there is none. Amounts are in lamports.
-
-Usage: sluice wallets policy show`,
-};
-
-const keygen = action({}, ['FILE'], async (_, [file = '']) => {
-  const keypair = generateKeypair();
-  const { publicKey } = keypair;
-  writeKeyFile(file, keypair);
-  return { json: { publicKey }, text: `${publicKey}\nMove ${file} to another machine. Next: sluice wallets policy pin ${publicKey}` };
-});
-
-const pin = action({}, ['PUBLIC_KEY'], async (_, [publicKey = '']) => {
-  if (!isAddress(publicKey)) throw new UsageError('PUBLIC_KEY must be the base58 key that `sluice wallets policy keygen` prints');
-  await withPolicyFiles(`pin ${publicKey}`, async (files, isWallet) => {
-    if (await isWallet(publicKey))
-      throw new CommandError(
-        'This key is a wallet of the keystore. The signing process could then sign its own policy. Create a separate key: sluice wallets policy keygen',
-      );
-    writePin(files, publicKey);
-  });
-  return {
-    json: { publicKey },
-    text: `From now on, the signing processes of ${signerFolder(loadConfig())} accept only policies that ${publicKey} has signed. They sign nothing until a policy is installed.`,
-  };
-});
-
-const string = { type: 'string' } as const;
-
-const sign = action(
-  {
-    key: string,
-    version: string,
-    keystore: string,
-    tokens: string,
-    venues: string,
-    'max-order-sol': string,
-    'max-hour-sol': string,
-    'max-day-sol': string,
-    'max-token-sol': string,
+const keygen = action({
+  about: 'Create the key that signs policies. Write it to FILE and print its public key. Move FILE to another machine.',
+  args: { FILE: 'a file that does not exist yet' },
+  async run(_, [file = '']) {
+    const keypair = generateKeypair();
+    const { publicKey } = keypair;
+    writeKeyFile(file, keypair);
+    return { json: { publicKey }, text: `${publicKey}\nMove ${file} to another machine. Next: sluice wallets policy pin ${publicKey}` };
   },
-  [],
-  async (values) => {
-    if (values.key === undefined) throw new UsageError('missing: --key FILE, the file that `sluice wallets policy keygen` wrote');
+});
+
+const pin = action({
+  about: 'Set the public key that policies must be signed with. From then on, nothing is signed without a policy that this key has signed.',
+  args: { PUBLIC_KEY: 'base58, as printed by sluice wallets policy keygen' },
+  async run(_, [publicKey = '']) {
+    if (!isAddress(publicKey)) throw new UsageError('PUBLIC_KEY must be the base58 key that `sluice wallets policy keygen` prints');
+    await withPolicyFiles(`pin ${publicKey}`, async (files, isWallet) => {
+      if (await isWallet(publicKey))
+        throw new CommandError(
+          'This key is a wallet of the keystore. The signing process could then sign its own policy. Create a separate key: sluice wallets policy keygen',
+        );
+      writePin(files, publicKey);
+    });
+    return {
+      json: { publicKey },
+      text: `From now on, the signing processes of ${signerFolder(loadConfig())} accept only policies that ${publicKey} has signed. They sign nothing until a policy is installed.`,
+    };
+  },
+});
+
+const sign = action({
+  about: 'Sign a policy and print it as JSON. It needs the key only: no store, no gateway, no network.',
+  options: {
+    key: required('FILE', 'the key that sluice wallets policy keygen wrote'),
+    version: required('N', 'higher than the version of the previous policy'),
+    'max-order-sol': option('X', 'most SOL that one order may spend'),
+    'max-hour-sol': option('X', 'most SOL that one wallet may spend in an hour (UTC)'),
+    'max-day-sol': option('X', 'most SOL that one wallet may spend on a day (UTC)'),
+    'max-token-sol': option('X', 'most SOL that one wallet may spend for one token on a day (UTC)'),
+    tokens: option('LIST', 'mints that may be traded, comma-separated'),
+    venues: option('LIST', `venues that may be used, comma-separated: ${venues.map(({ name }) => name).join(', ')}`),
+    keystore: option('NAME', 'cluster or simnet. Default: cluster'),
+  },
+  more: 'If you leave out an option, the policy does not set that limit. The signing process also applies its own limits.',
+  examples: [`wallets policy sign --key operator.json --version 2 --max-hour-sol 5 --venues ${venues[0]!.name} > policy.json`],
+  async run(values) {
     const secret = readSecretKey(readFile(values.key));
     if (!secret.ok) throw new CommandError(`${inQuotes(values.key)} is not a secret key: ${secret.reason}.`);
     const version = Number(values.version);
@@ -121,35 +83,46 @@ const sign = action(
     };
     return { json: signPolicy(policyToSign, generateKeypair(secret.seed)), text: null };
   },
-);
-
-const install = action({}, ['FILE'], async (_, [file = '']) => {
-  const content = readFile(file);
-  const installed = await withPolicyFiles('install', async (files) => {
-    const key = readPin(files);
-    if (key === null) throw new CommandError('No key is pinned yet. Pin one: sluice wallets policy pin PUBLIC_KEY');
-    if (key === false)
-      throw new CommandError('The pinned key was changed without the passphrase. Pin it again: sluice wallets policy pin PUBLIC_KEY');
-    const opened = openPolicy(content, key, files.keystore);
-    if ('fault' in opened) throw new CommandError(`The policy is not valid: ${opened.fault}.`);
-    const current = readPolicy(files, 0);
-    if (current.ok && current.inForce !== null && current.inForce.policy.version >= opened.version) {
-      throw new CommandError(`Policy ${current.inForce.policy.version} is in force. Sign the new one with a higher --version.`);
-    }
-    writePolicy(files, content);
-    return opened;
-  });
-  return { json: policyJson(installed), text: `Policy ${installed.version} is installed.` };
 });
 
-const show = action({}, [], async () => {
-  const reading = await withPolicyFiles('show', async (files) => readPolicy(files, 0));
-  if (!reading.ok) throw new CommandError(`Nothing can be signed: ${reading.reason}.`);
-  const { inForce } = reading;
-  return { json: inForce === null ? null : { key: inForce.key, ...policyJson(inForce.policy) }, text: null };
+const install = action({
+  about: 'Install a signed policy. Signing processes apply it within a second.',
+  args: { FILE: 'what sluice wallets policy sign printed' },
+  async run(_, [file = '']) {
+    const content = readFile(file);
+    const installed = await withPolicyFiles('install', async (files) => {
+      const key = readPin(files);
+      if (key === null) throw new CommandError('No key is pinned yet. Pin one: sluice wallets policy pin PUBLIC_KEY');
+      if (key === false)
+        throw new CommandError('The pinned key was changed without the passphrase. Pin it again: sluice wallets policy pin PUBLIC_KEY');
+      const opened = openPolicy(content, key, files.keystore);
+      if ('fault' in opened) throw new CommandError(`The policy is not valid: ${opened.fault}.`);
+      const current = readPolicy(files, 0);
+      if (current.ok && current.inForce !== null && current.inForce.policy.version >= opened.version) {
+        throw new CommandError(`Policy ${current.inForce.policy.version} is in force. Sign the new one with a higher --version.`);
+      }
+      writePolicy(files, content);
+      return opened;
+    });
+    return { json: policyJson(installed), text: `Policy ${installed.version} is installed.` };
+  },
 });
 
-export const policy = commandOf('wallets policy', { keygen, pin, sign, install, show }, '', policyHelp).run;
+const show = action({
+  about: 'Print the policy in force as JSON; null if there is none. Amounts are in lamports.',
+  async run() {
+    const reading = await withPolicyFiles('show', async (files) => readPolicy(files, 0));
+    if (!reading.ok) throw new CommandError(`Nothing can be signed: ${reading.reason}.`);
+    const { inForce } = reading;
+    return { json: inForce === null ? null : { key: inForce.key, ...policyJson(inForce.policy) }, text: null };
+  },
+});
+
+export const policy: Command = {
+  about: 'Limit what the signing process signs, by a policy that the operator signs on another machine.',
+  actions: { keygen, pin, sign, install, show },
+  more: 'pin, install and show need KEYSTORE_PASSPHRASE_FILE.',
+};
 
 /** Runs `work` on the policy files of this machine. Unlocks the keystore first, because it has the key that protects these files. */
 function withPolicyFiles<T>(

@@ -1,21 +1,15 @@
 import { serveSigner } from '@sluice/trading/signer/service.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { onStop, type StopReason } from '@sluice/shared/runtime/process/on-stop.ts';
-import { CommandError, UsageError, loadConfig, parseCommand, positionalsOf, type Command } from '../../command-line/command.ts';
+import { action, CommandError, loadConfig, option, UsageError } from '../../command-line/command.ts';
 
-export const signerCommand: Command = {
-  help: `Run the signing process as a separate user. Gateways connect to its socket.
-
-Usage: sluice signer [--keystore cluster|simnet]
-
-  --keystore NAME  the wallets that it signs with. Default: cluster
-
-Settings: SIGNER_SOCKET and SIGNER_DIR (folder of the policy and the audit logs) and KEYSTORE_PASSPHRASE_FILE are required;
+export const command = action({
+  about: 'Run the signing process as a separate user. Gateways connect to its socket.',
+  options: { keystore: option('NAME', 'cluster or simnet: the wallets that it signs with. Default: cluster') },
+  more: `Settings: SIGNER_SOCKET and SIGNER_DIR (folder of the policy and the audit logs) and KEYSTORE_PASSPHRASE_FILE are required;
 SIGNER_MAX_ORDER_SOL and SIGNER_MAX_DAY_SOL limit what it signs. The user of the gateways needs no access to these files.
 It runs until SIGINT or SIGTERM. OPERATING.md describes the setup.`,
-  async run(argv) {
-    const { values, positionals } = parseCommand(argv, { keystore: { type: 'string' }, json: { type: 'boolean' } });
-    positionalsOf(positionals);
+  async run(values) {
     const keystore = values.keystore ?? 'cluster';
     if (keystore !== 'cluster' && keystore !== 'simnet') throw new UsageError('--keystore takes cluster or simnet');
     const {
@@ -36,4 +30,4 @@ It runs until SIGINT or SIGTERM. OPERATING.md describes the setup.`,
     await service.close();
     return 0;
   },
-};
+});

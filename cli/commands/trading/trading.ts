@@ -8,102 +8,80 @@ import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';
 import { readFolders } from '@sluice/shared/config/settings/settings.ts';
-import { action, CommandError, commandOf, loadConfig, UsageError } from '../../command-line/command.ts';
-import { isoTime } from '../../command-line/times.ts';
-import { printError } from '../../command-line/terminal.ts';
+import { action, type Command, CommandError, loadConfig, option, UsageError } from '../../command-line/command.ts';
+import { isoTime, printError } from '../../command-line/terminal.ts';
 
 /** The exit code of a halt that does not reach everything. */
 const haltedInPart = 3;
 const maxReasonLength = 200;
 
-const help = `Halt and resume all trading.
-
-Usage:
-  sluice trading halt [--reason TEXT]
-  sluice trading resume
-  sluice trading status
-
-A halt is a switch in the store, and a file on this machine: the halt mark, in DATA_DIR/audit and in SIGNER_DIR. The switch applies to all
-gateways of the store. The mark applies to the gateways and signing processes of this machine, and needs no store. Both stay in force when
-the processes restart.
-
-Use <action> --help for the options. All actions accept --json. They use the store (DATABASE_URL, or in DATA_DIR), even while gateways run.`;
-
-const actionHelp = {
-  halt: `Halt all trading on every gateway of the store.
-
-Usage: sluice trading halt [--reason TEXT] [--json]
-
-  --reason TEXT  a note for the logs and the status, up to ${maxReasonLength} characters
-
-The command creates the halt mark first, which needs only the disk. Then it sets the switch in the store. It takes about a second. When it
+const halt = action({
+  about: 'Halt all trading on every gateway of the store.',
+  options: { reason: option('TEXT', `a note for the logs and the status, up to ${maxReasonLength} characters`) },
+  json: 'print {"halted", "reason", "changedAtMs", "missing"}. The list "missing" is empty if the exit code is 0',
+  more: `The command creates the halt mark first, which needs only the disk. Then it sets the switch in the store. It takes about a second. When it
 exits with 0, sluice signs nothing, sends and resends no transaction, and refuses new orders with TRADING_HALTED. A transaction that was
 sent before can still land. Its order is followed to its end.
 
 Exit codes:
   0  trading is halted on every gateway of the store
   3  trading is halted in part; the command prints what is not halted, and what to do
-  1  nothing is halted
-
-With --json it prints {"halted", "reason", "changedAtMs", "missing"}. The list "missing" is empty if the exit code is 0.
-
-Example: sluice trading halt --reason "prices look wrong"`,
-  resume: `Resume trading. Open orders that can still land are sent again.
-
-The command ends the halt in the store, and then removes the halt mark of this machine. Without the store nothing is resumed. If the halt
-was set on other machines too, run the command on each of them.
-
-Usage: sluice trading resume [--json]`,
-  status: `Show whether trading is halted, since when and why. The exit code is 1 while it is halted.
-
-Usage: sluice trading status [--json]`,
-};
-
-const halt = action({ reason: { type: 'string' } }, [], async (values) => {
-  const why = readReason(values.reason);
-  const atMs = Date.now();
-  const folders = foldersHere();
-  // Before anything that can fail: the other settings, the store, and the packages that open it.
-  const unmade = makeHaltMarks(folders, why, atMs);
-  const store = await haltStore(why, atMs);
-  // A gateway or signing process reads the halt again only after this time. Until then it may still use the earlier state.
-  await pause(maxHaltAgeMs);
-  const marked = unmade.length < haltMarks(folders).length ? readHaltMarks(folders) : null;
-  const missing = [...unmade, ...(store.fault === null ? [] : [store.fault])];
-  const state = store.state ?? marked;
-  if (state === null) throw new CommandError(['Trading is not halted.', ...missing].join('\n'));
-  const text = textOf(state, store.state === null ? ' on this machine' : '');
-  return { json: { ...state, missing }, text, errors: missing, code: missing.length === 0 ? 0 : haltedInPart };
+  1  nothing is halted`,
+  examples: ['trading halt --reason "prices look wrong"'],
+  async run(values) {
+    const why = readReason(values.reason);
+    const atMs = Date.now();
+    const folders = foldersHere();
+    // Before anything that can fail: the other settings, the store, and the packages that open it.
+    const unmade = makeHaltMarks(folders, why, atMs);
+    const store = await haltStore(why, atMs);
+    // A gateway or signing process reads the halt again only after this time. Until then it may still use the earlier state.
+    await pause(maxHaltAgeMs);
+    const marked = unmade.length < haltMarks(folders).length ? readHaltMarks(folders) : null;
+    const missing = [...unmade, ...(store.fault === null ? [] : [store.fault])];
+    const state = store.state ?? marked;
+    if (state === null) throw new CommandError(['Trading is not halted.', ...missing].join('\n'));
+    const text = textOf(state, store.state === null ? ' on this machine' : '');
+    return { json: { ...state, missing }, text, errors: missing, code: missing.length === 0 ? 0 : haltedInPart };
+  },
 });
 
-const resume = action({}, [], async () => {
-  const folders = foldersHere();
-  const config = loadConfig();
-  const state = await inStore(config, async (store) => {
-    await store.set(false, null, Date.now());
-    removeHaltMarks(folders);
-    return store.read();
-  }).catch((error: unknown) => {
-    throw new CommandError(`Trading was not resumed: ${reasonOf(error)}`);
-  });
-  if (state.halted || readHaltMarks(folders) !== null)
-    throw new CommandError('Another command halted trading at the same time. Check: sluice trading status');
-  const elsewhereToo = 'If trading was halted on other machines too, run this command on each of them.';
-  return { json: state, text: config.databaseUrl === null ? textOf(state) : `${textOf(state)}\n${elsewhereToo}` };
+const resume = action({
+  about: 'Resume trading. Open orders that can still land are sent again.',
+  more: `The command ends the halt in the store, and then removes the halt mark of this machine. Without the store nothing is resumed. If the halt
+was set on other machines too, run the command on each of them.`,
+  async run() {
+    const folders = foldersHere();
+    const config = loadConfig();
+    const state = await inStore(config, async (store) => {
+      await store.set(false, null, Date.now());
+      removeHaltMarks(folders);
+      return store.read();
+    }).catch((error: unknown) => {
+      throw new CommandError(`Trading was not resumed: ${reasonOf(error)}`);
+    });
+    if (state.halted || readHaltMarks(folders) !== null)
+      throw new CommandError('Another command halted trading at the same time. Check: sluice trading status');
+    const elsewhereToo = 'If trading was halted on other machines too, run this command on each of them.';
+    return { json: state, text: config.databaseUrl === null ? textOf(state) : `${textOf(state)}\n${elsewhereToo}` };
+  },
 });
 
-const status = action({}, [], async () => {
-  const marked = readHaltMarks(foldersHere());
-  let stored: StoredHalt | null = null;
-  try {
-    stored = await inStore(loadConfig(), (store) => store.read());
-  } catch (error) {
-    if (marked === null) throw error;
-    printError(`The store was not read: ${reasonOf(error)}`);
-  }
-  const state = stored?.halted === true ? stored : (marked ?? stored);
-  if (state === null) throw new TypeError('neither the store nor the mark was read');
-  return { json: state, text: textOf(state, state === marked ? ' on this machine' : ''), code: state.halted ? 1 : 0 };
+const status = action({
+  about: 'Show whether trading is halted, since when and why. The exit code is 1 while it is halted.',
+  async run() {
+    const marked = readHaltMarks(foldersHere());
+    let stored: StoredHalt | null = null;
+    try {
+      stored = await inStore(loadConfig(), (store) => store.read());
+    } catch (error) {
+      if (marked === null) throw error;
+      printError(`The store was not read: ${reasonOf(error)}`);
+    }
+    const state = stored?.halted === true ? stored : (marked ?? stored);
+    if (state === null) throw new TypeError('neither the store nor the mark was read');
+    return { json: state, text: textOf(state, state === marked ? ' on this machine' : ''), code: state.halted ? 1 : 0 };
+  },
 });
 
 function foldersHere(): Folders {
@@ -157,4 +135,10 @@ function readReason(text: string | undefined): string | null {
   return text;
 }
 
-export const tradingCommand = commandOf('trading', { halt, resume, status }, help, actionHelp);
+export const command: Command = {
+  about: 'Halt and resume all trading.',
+  actions: { halt, resume, status },
+  more: `A halt is a switch in the store, and a file on this machine: the halt mark, in DATA_DIR/audit and in SIGNER_DIR. The switch applies to all
+gateways of the store. The mark applies to the gateways and signing processes of this machine, and needs no store. Both stay in force when
+the processes restart.`,
+};

@@ -3,33 +3,26 @@ import { Sluice, SluiceError } from '@sluice/client';
 import { paperKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
-import { action, CommandError, inQuotes, loadConfig, UsageError } from '../../command-line/command.ts';
+import { action, CommandError, flag, inQuotes, loadConfig, option, UsageError } from '../../command-line/command.ts';
 import { gatewayUrl, httpUrl } from '../../gateway/gateway-url.ts';
 import { keyForSluice } from '../keys/key-for-sluice.ts';
 import { openKey, otherStore } from '../keys/temporary-key.ts';
 import { noteOperator } from '../store/operator-log.ts';
 
-export const paperHelp = `Set the SOL of a paper wallet (TRADING=paper), or begin again. A gateway must run: the balance belongs to the chain of its nodes.
-
-Usage: sluice wallets paper PUBLIC_KEY SOL [--reset] [--url URL] [--key API_KEY] [--json]
-
-  PUBLIC_KEY     the address of a paper wallet
-  SOL            the SOL that it has then, up to ${paperSol.max}
-  --reset        the wallet also loses all tokens, and its result counts from now on. Its past orders stay
-  --url URL      the URL of the gateway. Default: from HOST and PORT
-  --key API_KEY  a key of its account with the scope trade. Default: SLUICE_API_KEY, or else a temporary key that this command creates
-                 in the store and deletes at its end
-
-Example: sluice wallets paper 7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd 25 --reset`;
-
-export const setPaperBalance = action(
-  {
-    reset: { type: 'boolean', default: false },
-    url: { type: 'string' },
-    key: { type: 'string' },
+export const setPaperBalance = action({
+  about:
+    'Set the SOL of a paper wallet (TRADING=paper), or begin again. A gateway must run: the balance belongs to the chain of its nodes.',
+  args: { PUBLIC_KEY: 'the address of a paper wallet', SOL: `the SOL that it has then, up to ${paperSol.max}` },
+  options: {
+    reset: flag('the wallet also loses all tokens, and its result counts from now on. Its past orders stay'),
+    url: option('URL', 'the URL of the gateway. Default: from HOST and PORT'),
+    key: option(
+      'API_KEY',
+      'a key of its account with the scope trade. Default: SLUICE_API_KEY, or else a temporary key that this command creates in the store and deletes at its end',
+    ),
   },
-  ['PUBLIC_KEY', 'SOL'],
-  async (values, [publicKey = '', text = '']) => {
+  examples: ['wallets paper 7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd 25 --reset'],
+  async run(values, [publicKey = '', text = '']) {
     if (!isAddress(publicKey)) throw new UsageError(`not an address: ${inQuotes(publicKey)}`);
     if (!/^\d+(\.\d+)?$/.test(text)) throw new UsageError(`SOL is a number like 10 or 2.5, not ${inQuotes(text)}`);
     const config = loadConfig();
@@ -62,7 +55,7 @@ export const setPaperBalance = action(
       await key.close();
     }
   },
-);
+});
 
 const triedFor = 8;
 const pauseMs = 250;

@@ -17,152 +17,99 @@ import { createPaperWallet } from '@sluice/trading/place/paper/paper-wallets.ts'
 import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
 import type { StoredKey } from '@sluice/gateway/store/sql/tables/keys.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import {
-  action,
-  CommandError,
-  commandOf,
-  inQuotes,
-  loadConfig,
-  type Printed,
-  storeNote,
-  tableText,
-  UsageError,
-} from '../../command-line/command.ts';
+import { action, type Command, CommandError, inQuotes, loadConfig, option, required, type Printed } from '../../command-line/command.ts';
 import { maxLabelChars } from '@sluice/shared/wire/values/values.ts';
 import { readLabel, wholeKeyMessage } from '../keys/key-options.ts';
 import { noteOperator } from '../store/operator-log.ts';
-import { isoTime } from '../../command-line/times.ts';
 import { withProgress } from '../../command-line/progress.ts';
-import { withStore } from '../store/with-store.ts';
-import { paperHelp, setPaperBalance } from './paper-balance.ts';
-import { policy, policyHelp } from '../trading/policy.ts';
-import { exportHelp, exportWallet, unlocking } from './wallet-export.ts';
-import { printError } from '../../command-line/terminal.ts';
+import { storeNote, withStore } from '../store/with-store.ts';
+import { setPaperBalance } from './paper-balance.ts';
+import { policy } from '../trading/policy.ts';
+import { exportWallet, unlocking } from './wallet-export.ts';
+import { isoTime, printError, tableText } from '../../command-line/terminal.ts';
 import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';
 
-const help = `Create and manage custodial wallets, and check what was signed with them.
-
-Usage:
-  sluice wallets create [--label TEXT] [--account ID]
-  sluice wallets import [FILE] [--label TEXT] [--account ID]
-  sluice wallets list
-  sluice wallets export PUBLIC_KEY FILE
-  sluice wallets default [PUBLIC_KEY] --key ID
-  sluice wallets paper PUBLIC_KEY SOL [--reset]
-  sluice wallets audit [--forget LOG]
-  sluice wallets reads
-  sluice wallets policy keygen|pin|sign|install|show
-
-A wallet belongs to an account. Only the keys of this account can trade with it. Secret keys are encrypted with the passphrase in
-KEYSTORE_PASSPHRASE_FILE and are never printed. Wallets of simnet are separate from those of a real cluster.
-
-With TRADING=paper, \`create\`, \`list\` and \`default\` are about paper wallets. They need no passphrase, because they have no secret keys.
-\`paper\` sets their balances.
-
-${storeNote}`;
-
-const actionHelp = {
-  create: `Create a wallet and print its address.
-
-Usage: sluice wallets create [--label TEXT] [--account ID] [--json]
-
-  --label TEXT  a note that the lists show, up to ${maxLabelChars} characters
-  --account ID  the account that owns the wallet. Default: operator
-
-Example: sluice wallets create --label bot`,
-  import: `Import a wallet from its secret key.
-
-Usage: sluice wallets import [FILE] [--label TEXT] [--account ID] [--json]
-
-  FILE          a secret key of 64 bytes, as base58 or as a JSON array. Default: standard input
-  --label TEXT  a note that the lists show, up to ${maxLabelChars} characters
-  --account ID  the account that owns the wallet. Default: operator
-
-Example: sluice wallets import id.json --label bot`,
-  list: `List all wallets with address, account, origin and label.
-
-Usage: sluice wallets list [--json]`,
-  default: `Set the default wallet of an API key, or print it. \`POST /api/trade\` uses it if a request names no wallet. Until one is set, it is
-the oldest wallet of the account of the key. A change takes effect with the next order.
-
-Usage: sluice wallets default [PUBLIC_KEY] --key ID [--json]
-
-  PUBLIC_KEY  the address of a wallet of the same account
-  --key ID    the id of the key: sluice_<id>_<secret>
-
-Example: sluice wallets default 7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd --key 0YNkWn3kq1`,
-  audit: `Check every line of the audit logs, which list all that was signed or refused. The exit code is 1 if a log was changed or
-is missing.
-
-Usage: sluice wallets audit [--forget LOG] [--json]
-
-  --forget LOG  delete the record of a log that is lost permanently. While the record exists, no signing process starts`,
-  reads: `List which user read or opened wallets or orders with a command, newest first.
-
-Usage: sluice wallets reads [--json]`,
-  paper: paperHelp,
-  export: exportHelp,
-  ...policyHelp,
-};
-
 /** Newest lines of the operator log that are shown. */
 const shownReads = 1_000;
-const newWalletOptions = { label: { type: 'string' }, account: { type: 'string' } } as const;
+const newWalletOptions = {
+  label: option('TEXT', `a note that the lists show, up to ${maxLabelChars} characters`),
+  account: option('ID', 'the account that owns the wallet. Default: operator'),
+};
 
-const create = action(newWalletOptions, [], async (values) => {
-  const label = readLabel(values.label);
-  const config = loadConfig();
-  if (config.trading === 'paper') {
-    const made = await withStore(config, async (store) =>
-      createPaperWallet(store, { accountId: await accountOf(store, values.account), label }),
-    );
-    if ('error' in made) throw new CommandError(made.message);
-    return changed(walletInfo(made), `created. It trades on paper, with ${paperSol.start} SOL to begin with`);
-  }
-  const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.create(label, accountId));
-  if (wallet === null) throw new CommandError('The keystore is full.');
-  return changed(wallet, 'created');
+const create = action({
+  about: 'Create a wallet and print its address.',
+  options: newWalletOptions,
+  examples: ['wallets create --label bot'],
+  async run(values) {
+    const label = readLabel(values.label);
+    const config = loadConfig();
+    if (config.trading === 'paper') {
+      const made = await withStore(config, async (store) =>
+        createPaperWallet(store, { accountId: await accountOf(store, values.account), label }),
+      );
+      if ('error' in made) throw new CommandError(made.message);
+      return changed(walletInfo(made), `created. It trades on paper, with ${paperSol.start} SOL to begin with`);
+    }
+    const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.create(label, accountId));
+    if (wallet === null) throw new CommandError('The keystore is full.');
+    return changed(wallet, 'created');
+  },
 });
 
-const importWallet = action(newWalletOptions, ['[FILE]'], async (values, [file]) => {
-  const label = readLabel(values.label);
-  const secretKey = readSecretKey(file === undefined ? await readStandardInput() : readKeyFile(file));
-  if (!secretKey.ok) throw new CommandError(`This is not a secret key: ${secretKey.reason}.`);
-  const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.import(secretKey.seed, label, accountId));
-  if (wallet === null) throw new CommandError('This wallet is in the keystore already, or the keystore is full.');
-  return changed(wallet, 'imported');
+const importWallet = action({
+  about: 'Import a wallet from its secret key.',
+  args: { '[FILE]': 'a secret key of 64 bytes, as base58 or as a JSON array. Default: standard input' },
+  options: newWalletOptions,
+  examples: ['wallets import id.json --label bot'],
+  async run(values, [file]) {
+    const label = readLabel(values.label);
+    const secretKey = readSecretKey(file === undefined ? await readStandardInput() : readKeyFile(file));
+    if (!secretKey.ok) throw new CommandError(`This is not a secret key: ${secretKey.reason}.`);
+    const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.import(secretKey.seed, label, accountId));
+    if (wallet === null) throw new CommandError('This wallet is in the keystore already, or the keystore is full.');
+    return changed(wallet, 'imported');
+  },
 });
 
-const list = action({}, [], async () => {
-  const config = loadConfig();
-  const wallets = await withStore(config, async (store) => {
-    await noteOperator(store, 'wallets list', 'all wallets');
-    return listWallets(store, tradingKeystore(config));
-  });
-  const rows = wallets.map((wallet) => [
-    wallet.publicKey,
-    wallet.accountId ?? operatorAccountId,
-    isoTime(wallet.createdAtMs),
-    wallet.imported ? 'import' : 'sluice',
-    wallet.label ?? '',
-  ]);
-  const none = 'There are no wallets yet. Create one: sluice wallets create';
-  return { json: wallets, text: wallets.length === 0 ? none : tableText(['public key', 'account', 'created', 'from', 'label'], rows) };
+const list = action({
+  about: 'List all wallets with address, account, origin and label.',
+  async run() {
+    const config = loadConfig();
+    const wallets = await withStore(config, async (store) => {
+      await noteOperator(store, 'wallets list', 'all wallets');
+      return listWallets(store, tradingKeystore(config));
+    });
+    const rows = wallets.map((wallet) => [
+      wallet.publicKey,
+      wallet.accountId ?? operatorAccountId,
+      isoTime(wallet.createdAtMs),
+      wallet.imported ? 'import' : 'sluice',
+      wallet.label ?? '',
+    ]);
+    const none = 'There are no wallets yet. Create one: sluice wallets create';
+    return { json: wallets, text: wallets.length === 0 ? none : tableText(['public key', 'account', 'created', 'from', 'label'], rows) };
+  },
 });
 
-const defaultWallet = action({ key: { type: 'string' } }, ['[PUBLIC_KEY]'], async ({ key: keyId }, [chosen]) => {
-  if (keyId === undefined) throw new UsageError('--key is missing; give the id of the API key');
-  const config = loadConfig();
-  const keystore = tradingKeystore(config);
-  const publicKey = await withStore(config, async (store) => {
-    await noteOperator(store, 'wallets default', `key ${keyId}${chosen === undefined ? '' : `, wallet ${chosen}`}`);
-    const key = await liveKey(store, keyId);
-    if (chosen !== undefined) await setDefault(store, keystore, key, chosen);
-    return store.wallets.defaultOf(keystore, { keyId, accountId: key.accountId ?? operatorAccountId });
-  });
-  const none = `The account of key ${keyId} has no wallet. Create one: sluice wallets create`;
-  return { json: { keyId, publicKey }, text: publicKey === null ? none : `The default wallet of key ${keyId} is ${publicKey}.` };
+const defaultWallet = action({
+  about:
+    'Set the default wallet of an API key, or print it. `POST /api/trade` uses it if a request names no wallet. Until one is set, it is the oldest wallet of the account of the key. A change takes effect with the next order.',
+  args: { '[PUBLIC_KEY]': 'the address of a wallet of the same account' },
+  options: { key: required('ID', 'the id of the key: sluice_<id>_<secret>') },
+  examples: ['wallets default 7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd --key 0YNkWn3kq1'],
+  async run({ key: keyId }, [chosen]) {
+    const config = loadConfig();
+    const keystore = tradingKeystore(config);
+    const publicKey = await withStore(config, async (store) => {
+      await noteOperator(store, 'wallets default', `key ${keyId}${chosen === undefined ? '' : `, wallet ${chosen}`}`);
+      const key = await liveKey(store, keyId);
+      if (chosen !== undefined) await setDefault(store, keystore, key, chosen);
+      return store.wallets.defaultOf(keystore, { keyId, accountId: key.accountId ?? operatorAccountId });
+    });
+    const none = `The account of key ${keyId} has no wallet. Create one: sluice wallets create`;
+    return { json: { keyId, publicKey }, text: publicKey === null ? none : `The default wallet of key ${keyId} is ${publicKey}.` };
+  },
 });
 
 async function liveKey(store: Store, id: string): Promise<StoredKey> {
@@ -184,46 +131,56 @@ async function setDefault(store: Store, keystore: string, key: StoredKey, public
   await store.wallets.setDefault(keystore, key.id, publicKey);
 }
 
-const audit = action({ forget: { type: 'string' } }, [], async ({ forget }) => {
-  const config = loadConfig();
-  const name = keystoreName(config);
-  const passphrase = readPassphrase(config);
-  if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase is needed to check the logs.');
-  const reports = await withStore(config, async (store) => {
-    await noteOperator(store, 'wallets audit', forget === undefined ? 'all wallets' : `forgets log ${forget}`);
-    const stored = await store.wallets.keystore(name);
-    if (stored === null) return [];
-    const key = await withProgress(unlocking, () => unlockKeystore(name, stored, passphrase));
-    if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
-    if (forget !== undefined && (logIdsIn(signerFolder(config)).has(forget) || !(await store.auditHeads.forget(forget)))) {
-      throw new CommandError(`There is no lost log ${inQuotes(forget)}. List the logs: sluice wallets audit`);
-    }
-    const places = { folder: signerFolder(config), keystore: name, keystoreKey: key };
-    return withProgress('checking the audit logs', () => checkAuditLogs(store, places));
-  });
-  const rows = reports.map(({ file, lines, signed, refused, lastAtMs, fault }) => [
-    file,
-    String(lines),
-    String(signed),
-    String(refused),
-    lastAtMs === null ? '' : isoTime(lastAtMs),
-    fault ?? 'whole',
-  ]);
-  const none = 'Nothing was signed with this DATA_DIR yet.';
-  return {
-    json: reports,
-    text: reports.length === 0 ? none : tableText(['log', 'lines', 'signed', 'refused', 'until', 'state'], rows),
-    code: reports.some(({ fault }) => fault !== null) ? 1 : 0,
-  };
+const audit = action({
+  about:
+    'Check every line of the audit logs, which list all that was signed or refused. The exit code is 1 if a log was changed or is missing.',
+  options: {
+    forget: option('LOG', 'delete the record of a log that is lost permanently. While the record exists, no signing process starts'),
+  },
+  async run({ forget }) {
+    const config = loadConfig();
+    const name = keystoreName(config);
+    const passphrase = readPassphrase(config);
+    if (passphrase === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase is needed to check the logs.');
+    const reports = await withStore(config, async (store) => {
+      await noteOperator(store, 'wallets audit', forget === undefined ? 'all wallets' : `forgets log ${forget}`);
+      const stored = await store.wallets.keystore(name);
+      if (stored === null) return [];
+      const key = await withProgress(unlocking, () => unlockKeystore(name, stored, passphrase));
+      if (key === null) throw new CommandError('The passphrase does not unlock the keystore.');
+      if (forget !== undefined && (logIdsIn(signerFolder(config)).has(forget) || !(await store.auditHeads.forget(forget)))) {
+        throw new CommandError(`There is no lost log ${inQuotes(forget)}. List the logs: sluice wallets audit`);
+      }
+      const places = { folder: signerFolder(config), keystore: name, keystoreKey: key };
+      return withProgress('checking the audit logs', () => checkAuditLogs(store, places));
+    });
+    const rows = reports.map(({ file, lines, signed, refused, lastAtMs, fault }) => [
+      file,
+      String(lines),
+      String(signed),
+      String(refused),
+      lastAtMs === null ? '' : isoTime(lastAtMs),
+      fault ?? 'whole',
+    ]);
+    const none = 'Nothing was signed with this DATA_DIR yet.';
+    return {
+      json: reports,
+      text: reports.length === 0 ? none : tableText(['log', 'lines', 'signed', 'refused', 'until', 'state'], rows),
+      code: reports.some(({ fault }) => fault !== null) ? 1 : 0,
+    };
+  },
 });
 
-const reads = action({}, [], async () => {
-  const lines = await withStore(loadConfig(), async (store) => {
-    await noteOperator(store, 'wallets reads', 'the operator log');
-    return store.operatorLog.newest(shownReads);
-  });
-  const rows = lines.map(({ atMs, user, command, subject }) => [isoTime(atMs), user, command, subject]);
-  return { json: lines, text: tableText(['when', 'who', 'command', 'whose'], rows) };
+const reads = action({
+  about: 'List which user read or opened wallets or orders with a command, newest first.',
+  async run() {
+    const lines = await withStore(loadConfig(), async (store) => {
+      await noteOperator(store, 'wallets reads', 'the operator log');
+      return store.operatorLog.newest(shownReads);
+    });
+    const rows = lines.map(({ atMs, user, command, subject }) => [isoTime(atMs), user, command, subject]);
+    return { json: lines, text: tableText(['when', 'who', 'command', 'whose'], rows) };
+  },
 });
 
 /** The id of an account that exists and is not disabled. Null means the operator. */
@@ -267,9 +224,9 @@ function changed(wallet: WalletInfo, what: string): Printed {
   return { json: wallet, text: `Wallet ${wallet.publicKey} is ${what}.` };
 }
 
-export const walletsCommand = commandOf(
-  'wallets',
-  {
+export const command: Command = {
+  about: 'Create and manage custodial wallets, and check what was signed with them.',
+  actions: {
     create,
     import: importWallet,
     export: exportWallet,
@@ -280,6 +237,11 @@ export const walletsCommand = commandOf(
     reads,
     policy,
   },
-  help,
-  actionHelp,
-);
+  more: `A wallet belongs to an account. Only the keys of this account can trade with it. Secret keys are encrypted with the passphrase in
+KEYSTORE_PASSPHRASE_FILE and are never printed. Wallets of simnet are separate from those of a real cluster.
+
+With TRADING=paper, \`create\`, \`list\` and \`default\` are about paper wallets. They need no passphrase, because they have no secret keys.
+\`paper\` sets their balances.
+
+${storeNote}`,
+};

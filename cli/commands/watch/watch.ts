@@ -4,7 +4,7 @@ import { onStop } from '@sluice/shared/runtime/process/on-stop.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { candleIntervalNames, isCandleInterval } from '@sluice/shared/wire/values/intervals.ts';
 import { channelNames, channels, type Channel } from '@sluice/shared/wire/stream/topics.ts';
-import { CommandError, UsageError, loadConfig, onReaderGone, parseCommand, inQuotes, type Command } from '../../command-line/command.ts';
+import { action, CommandError, inQuotes, loadConfig, option, UsageError } from '../../command-line/command.ts';
 import { gatewayUrl, httpUrl } from '../../gateway/gateway-url.ts';
 import { keyForSluice } from '../keys/key-for-sluice.ts';
 import { openKey, otherStore } from '../keys/temporary-key.ts';
@@ -13,36 +13,28 @@ import { follow, refusedKey, type WatchedKeys } from './follow.ts';
 import { Names } from './names.ts';
 import { paintFor } from './paint.ts';
 import { Printer } from './printer.ts';
-import { print, printError, printJson } from '../../command-line/terminal.ts';
+import { onReaderGone, print, printError, printJson } from '../../command-line/terminal.ts';
 
-export const watchCommand: Command = {
-  help: `Print live events.
-
-Usage: sluice watch <channel> [target…] [options]
-
-  <channel>        ${channelNames.join(', ')}
-  target           the address of a mint, or @ and the address of a wallet. Wallets work with trades only.
-                   trades without targets prints the trades of all tokens
-  --interval NAME  interval of candles: ${candleIntervalNames.join(', ')}. Default: 1m
-  --url URL        the URL of the gateway. Default: from HOST and PORT
-  --key API_KEY    API key. Default: SLUICE_API_KEY, or else a temporary key that watch creates in the store and deletes at its end.
-                   orders needs the API key whose orders you want to see
-  --json           print one JSON event a line
-
-It reconnects when the connection is lost, says why, and runs until Ctrl-C. On a terminal it uses colours (NO_COLOR turns them off), repeats
-the names of the columns on each screen, and shows the rate of events every ten seconds.
-
-Examples:
-  sluice watch trades
-  sluice watch newTokens --json | head -1
-  sluice watch candles <mint> --interval 5m    (newTokens shows mints)`,
-  async run(argv) {
-    const { values, positionals } = parseCommand(argv, {
-      url: { type: 'string' },
-      key: { type: 'string' },
-      json: { type: 'boolean', default: false },
-      interval: { type: 'string' },
-    });
+export const command = action({
+  about: 'Print live events.',
+  args: {
+    '<channel>': channelNames.join(', '),
+    '[target…]':
+      'the address of a mint, or @ and the address of a wallet. Wallets work with trades only. trades without targets prints the trades of all tokens',
+  },
+  options: {
+    interval: option('NAME', `interval of candles: ${candleIntervalNames.join(', ')}. Default: 1m`),
+    url: option('URL', 'the URL of the gateway. Default: from HOST and PORT'),
+    key: option(
+      'API_KEY',
+      'API key. Default: SLUICE_API_KEY, or else a temporary key that watch creates in the store and deletes at its end. orders needs the API key whose orders you want to see',
+    ),
+  },
+  json: 'print one JSON event a line',
+  more: `It reconnects when the connection is lost, says why, and runs until Ctrl-C. On a terminal it uses colours (NO_COLOR turns them off), repeats
+the names of the columns on each screen, and shows the rate of events every ten seconds.`,
+  examples: ['watch trades', 'watch newTokens --json | head -1', 'watch candles <mint> --interval 5m    (newTokens shows mints)'],
+  async run(values, positionals) {
     const subscription = readSubscription(positionals, values.interval);
     const given = values.key ?? process.env['SLUICE_API_KEY'];
     if ('own' in channels[subscription.channel] && !given)
@@ -77,7 +69,7 @@ Examples:
       await key.close();
     }
   },
-};
+});
 
 /** The terminal may be so small that a heading for each screen would hide the events. */
 const minHeadingEvery = 20;
@@ -95,8 +87,7 @@ function printerOf(names: Names, channel: Channel): Printer {
   });
 }
 
-function readSubscription([name, ...keys]: readonly string[], interval: string | undefined): WatchedKeys {
-  if (name === undefined) throw new UsageError('missing: <channel>');
+function readSubscription([name = '', ...keys]: readonly string[], interval: string | undefined): WatchedKeys {
   const channel = channelNames.find((candidate) => candidate === name);
   if (channel === undefined) throw new UsageError(`There is no channel ${inQuotes(name)}.`);
   const accounts = keys.filter((key) => key.startsWith('@')).map((key) => key.slice(1));
