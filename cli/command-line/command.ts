@@ -98,7 +98,7 @@ function parse(argv: readonly string[], options: Options): Parsed {
     const all = { json: isFlag, ...Object.fromEntries(known) };
     const { values, positionals } = parseArgs({ args: [...argv], options: all, allowPositionals: true }) as Parsed;
     const missing = Object.entries(options).find(([name, { isRequired }]) => isRequired && values[name] === undefined);
-    if (missing !== undefined) throw new UsageError(`missing: ${optionText(missing)}`);
+    if (missing !== undefined) throw new UsageError(`--${missing[0]} is missing: ${missing[1].help}`);
     return { values, positionals };
   } catch (error) {
     if (error instanceof TypeError) throw new UsageError(error.message.split('. ')[0] ?? error.message);
@@ -173,10 +173,8 @@ function usagesIn(name: string, { own, actions }: Group): readonly string[] {
 const maxShownOptions = 2;
 
 function usageOf(name: string, { args = {}, options = {} }: Action): string {
-  const [needed, others] = [true, false].map((isRequired) =>
-    Object.entries(options).filter(([, option]) => option.isRequired === isRequired),
-  );
-  const shown = others!.length > maxShownOptions ? ['[options]'] : others!.map((option) => `[${optionText(option)}]`);
+  const [needed, others] = [true, false].map((isRequired) => Object.entries(options).filter(([, one]) => one.isRequired === isRequired));
+  const shown = others!.length > maxShownOptions ? ['[options]'] : others!.map((one) => `[${optionText(one)}]`);
   return ['sluice', name, ...Object.keys(args), ...needed!.map(optionText), ...shown].join(' ');
 }
 
@@ -186,7 +184,7 @@ function optionText([name, { takes }]: readonly [string, Option]): string {
 
 function rowsOf({ args = {}, options = {}, json = 'print JSON' }: Action): string {
   const ofOptions = Object.entries(options).map(
-    (option) => [optionText(option), `${option[1].help}${option[1].isRequired ? ' (required)' : ''}`] as const,
+    (one) => [optionText(one), `${one[1].help}${one[1].isRequired ? ' (required)' : ''}`] as const,
   );
   const rows = [...Object.entries(args), ...ofOptions, ['--json', json] as const];
   const width = Math.max(...rows.map(([label]) => label.length));
@@ -218,18 +216,18 @@ const durationUnitsMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as c
 const maxDurationMs = 10 * 365 * durationUnitsMs.d;
 
 /** Reads `30s`, `10m`, `24h` or `7d`; returns milliseconds. Throws `UsageError` below `least` or above ten years. */
-export function parseDuration(option: string, text: string, least: 0 | 1000): number {
+export function parseDuration(name: string, text: string, least: 0 | 1000): number {
   const match = /^(\d{1,9})([smhd])$/.exec(text);
   const durationMs = match === null ? Number.NaN : Number(match[1]) * durationUnitsMs[match[2] as keyof typeof durationUnitsMs];
   if (!(durationMs >= least && durationMs <= maxDurationMs)) {
-    throw new UsageError(`${option} takes a time like 30s, 10m, 24h or 7d, at most ten years`);
+    throw new UsageError(`${name} takes a time like 30s, 10m, 24h or 7d, at most ten years`);
   }
   return durationMs;
 }
 
 /** Reads the whole number that an option requires. Throws `UsageError` outside `min` to `max`. */
-export function readInteger(option: string, text: string, min: number, max: number): number {
+export function readInteger(name: string, text: string, min: number, max: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= min && value <= max)) throw new UsageError(`${option} takes a whole number from ${min} to ${max}`);
+  if (!(value >= min && value <= max)) throw new UsageError(`${name} takes a whole number from ${min} to ${max}`);
   return value;
 }

@@ -117,8 +117,6 @@ describe.skipIf(!fixturesPresent)(`curves (${fixturesNote})`, () => {
       trade!.fees,
       trade!.reserves,
     ]);
-    // The instruction paid 14,074,074 of the protocol fee to the buyback, and the rest, a lamport more, to the fee recipient.
-    expect(quote.buyback).toEqual({ amount: 14_074_074n, bps: 5_000 });
     // A tenth of the reserves that the price follows from.
     const { virtualBase: priceBase, virtualQuote: priceQuote } = quote.before;
     expect(priceImpactBps({ ...quote, fees: [], priceBase, priceQuote })).toBe(988);
@@ -144,7 +142,6 @@ describe.skipIf(!fixturesPresent)(`curves (${fixturesNote})`, () => {
     const quote = given(quoteCurve(state, { exact: 'baseOut', amount: trade!.baseAmount }));
     expect([quote.quoteAmount, quote.fees, quote.traderQuote]).toEqual([9_876_542n, trade!.fees, 10_000_000n]);
     expect(quote.after).toEqual(trade!.reserves);
-    expect(quote.buyback.amount).toBe(46_914n);
   });
 
   it('a buy in the transaction of the creation', () => {
@@ -222,7 +219,6 @@ describe('pools: trades of 2026-10-08', () => {
       quoteAmount: 202_732n,
       traderQuote: 204_964n,
       fees: { lp: { amount: 406n, bps: 20 }, protocol: { amount: 102n, bps: 5 }, creator: { amount: 1_724n, bps: 85 }, total: 2_232n },
-      buyback: { amount: 51n, bps: 5_000 },
       after: {
         virtualBase: 73_512_720_337_291n,
         virtualQuote: 239_508_358_260n,
@@ -243,7 +239,6 @@ describe('pools: trades of 2026-10-08', () => {
       quoteAmount: 9_977_328n,
       traderQuote: 9_867_576n,
       fees: { lp: { amount: 19_955n }, protocol: { amount: 4_989n }, creator: { amount: 84_808n, bps: 85 }, total: 109_752n },
-      buyback: { amount: 2_494n },
       after: { virtualBase: 74_476_535_292_699n, virtualQuote: 236_409_081_580n },
     });
   });
@@ -261,7 +256,6 @@ describe('pools: trades of 2026-10-08', () => {
       quoteAmount: 5_082_174_814n,
       traderQuote: 5_196_523_749n,
       fees: { lp: { amount: 10_164_350n }, protocol: { amount: 2_541_088n }, creator: { amount: 101_643_497n, bps: 200 } },
-      buyback: { amount: 1_270_544n },
       after: { virtualQuote: 2_248_626_220_892n },
     });
   });

@@ -17,9 +17,9 @@ export const command = action({
   more: 'It prints one line for each check: ok, warn or fail. The exit code is 1 if a check failed.',
   async run() {
     const findings = await withProgress('checking nodes, Redis, the store and the gateway', examine);
-    const ok = findings.every((finding) => finding.state !== 'fail');
+    const isHealthy = findings.every((finding) => finding.state !== 'fail');
     const text = findings.map(({ name, state, detail }) => `${state.padEnd(4)}  ${name.padEnd(13)}  ${detail}`).join('\n');
-    return { json: { ok, checks: findings }, text, code: ok ? 0 : 1 };
+    return { json: { ok: isHealthy, checks: findings }, text, code: isHealthy ? 0 : 1 };
   },
 });
 

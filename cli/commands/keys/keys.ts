@@ -32,7 +32,7 @@ const create = action({
     plan: required(planNames.join('|'), 'the limits of the key'),
     scopes: option('LIST', `what the key may do, comma-separated: ${allScopes.join(', ')}. Default: all`),
     label: option('TEXT', `a note that the lists show, up to ${maxLabelChars} characters`),
-    expires: option('TIME', 'how long the key works, for example 12h or 30d. Default: it does not expire'),
+    expires: option('PERIOD', 'how long the key works, for example 12h or 30d. Default: it does not expire'),
     ip: option('LIST', `addresses or CIDR ranges that may use the key, comma-separated, up to ${maxIpRanges}. Default: any`),
     'requests-per-minute': option('N', `replaces the limit of the plan, 1 to ${maxRequestsPerMinute}`),
     account: option('ID', 'the account that owns the key. Default: operator'),
@@ -92,7 +92,7 @@ const list = action({
 const rotate = action({
   about: 'Give a key a new secret and print it. The id, plan and scopes stay.',
   args: { '<id>': 'the part of the key between the two underscores' },
-  options: { overlap: option('TIME', 'how long the old secret still works, for example 30m or 24h. Default: 0s') },
+  options: { overlap: option('PERIOD', 'how long the old secret still works, for example 30m or 24h. Default: 0s') },
   examples: ['keys rotate 4fKq9Zr1 --overlap 24h'],
   async run(values, [id = '']) {
     const overlapMs = values.overlap === undefined ? 0 : parseDuration('--overlap', values.overlap, 0);

@@ -154,18 +154,18 @@ function policyJson(policyToShow: Policy): Record<string, unknown> {
   );
 }
 
-function lamportsOf(option: string, text: string | undefined): bigint | null {
+function lamportsOf(name: string, text: string | undefined): bigint | null {
   if (text === undefined) return null;
   const lamports = readSol(text);
-  if (lamports === null || lamports === 0n) throw new UsageError(`${option} takes an amount of SOL above 0, with at most nine decimals`);
+  if (lamports === null || lamports === 0n) throw new UsageError(`${name} takes an amount of SOL above 0, with at most nine decimals`);
   return lamports;
 }
 
-function listOf(option: string, text: string | undefined, read: (name: string) => string | null): readonly string[] | null {
+function listOf(of: string, text: string | undefined, read: (name: string) => string | null): readonly string[] | null {
   if (text === undefined) return null;
   const names = text.split(',').map((name) => name.trim());
-  if (names.length > maxListed) throw new UsageError(`${option} takes at most ${maxListed} names`);
-  return names.map((name) => read(name) ?? fail(`${option}: ${inQuotes(name)} is unknown`));
+  if (names.length > maxListed) throw new UsageError(`${of} takes at most ${maxListed} names`);
+  return names.map((name) => read(name) ?? fail(`${of}: ${inQuotes(name)} is unknown`));
 }
 
 function fail(what: string): never {

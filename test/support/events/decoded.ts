@@ -61,18 +61,15 @@ function feesByKind(fees: readonly Fee[], total: bigint): FeesByKind {
 /** A quote in the form that tests write, of a pool with reserves; its fees by kind. */
 export type PlainQuote = Omit<Quote, 'fees' | 'feeTotal' | 'before' | 'after' | 'priceQuote' | 'priceBase'> & {
   readonly fees: FeesByKind;
-  readonly buyback: FeePart;
   readonly before: PoolReserves;
   readonly after: PoolReserves;
 };
 
-/** `quote`: of a pump program, whose quotes also contain the buyback. */
-export function plainQuote(quote: Quote & { readonly buyback?: FeePart }): PlainQuote {
-  const { fees, feeTotal, before, after, priceQuote, priceBase, buyback, ...others } = quote;
-  if (buyback === undefined) throw new Error('The quote has no buyback.');
+export function plainQuote(quote: Quote): PlainQuote {
+  const { fees, feeTotal, before, after, priceQuote, priceBase, ...others } = quote;
   if (before === null || after === null) throw new Error('The pool has no reserves.');
   if (priceQuote !== before.virtualQuote || priceBase !== before.virtualBase) throw new Error('The price is not that of the reserves.');
-  return { ...others, fees: feesByKind(fees, feeTotal), buyback, before, after };
+  return { ...others, fees: feesByKind(fees, feeTotal), before, after };
 }
 
 function flagsOf(traits: readonly string[]): Flags {

@@ -1,7 +1,7 @@
 import { depthShare } from '@sluice/shared/market/pools/depth-share.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
-import { noTerms } from '../seam/outcome.ts';
-import type { DecodedAccount, PoolAccount, PriceState } from '../seam/venue.ts';
+import type { PoolAccount, PriceState } from '../seam/venue.ts';
+import { noTerms } from './decode.ts';
 
 /** Pools of concentrated liquidity. The square root of a price is that of raw quote for raw base, times 2^64 (Q64.64). */
 const sqrtPriceBits = 64n;
@@ -29,9 +29,9 @@ export function stateOfSqrtPrice(sqrtPrice: bigint, liquidity: bigint | null): P
 export function concentratedPool(
   coins: Pick<PoolAccount, 'baseMint' | 'quoteMint' | 'baseVault' | 'quoteVault'>,
   { sqrtPriceX64, liquidity }: { readonly sqrtPriceX64: bigint; readonly liquidity: bigint },
-): DecodedAccount {
+): PoolAccount {
   const own = { vaultOwner: null, tokenCreator: null, virtualBase: 0n, virtualQuote: 0n, ...noTerms };
-  return { kind: 'decoded', account: { type: 'pool', ...coins, price: stateOfSqrtPrice(sqrtPriceX64, liquidity), ...own } };
+  return { type: 'pool', ...coins, price: stateOfSqrtPrice(sqrtPriceX64, liquidity), ...own };
 }
 
 /** Average liquidity during a swap: the raw quote that moved, divided by the change of the square root. Null if the price did not change. */

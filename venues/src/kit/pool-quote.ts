@@ -5,7 +5,7 @@ import {
   type TransferFees,
   type TransferFeeSetting,
 } from '@sluice/shared/solana/tokens/token-extensions.ts';
-import { maxU64, quoteFault, type QuoteFault, type QuoteMoment, type QuotedTrade, type QuoteOutcome } from '../seam/quoting.ts';
+import { maxU64, quoteFault, type QuoteFault, type QuotedTrade, type QuoteOutcome } from '../seam/quoting.ts';
 import type { Fee, PoolReserves, PriceState } from '../seam/venue.ts';
 
 /** A swap by the arithmetic of a program. */
@@ -18,16 +18,18 @@ export interface PoolSwap {
   readonly left: bigint;
   /** Charged by the program. Those of amount 0 are left out of a quote. */
   readonly fees: readonly Fee[];
+  /** The curve had no more tokens, so less is swapped than asked for. */
+  readonly cut?: boolean;
 }
 
 /** A pool whose token is its base, as a quote needs it. */
 export interface QuotedState {
-  readonly price: Pick<PriceState, 'priceQuote' | 'priceBase'>;
-  /** Null if the price does not follow from reserves. */
-  readonly reserves: PoolReserves | null;
+  readonly price: Pick<PriceState, 'priceQuote' | 'priceBase' | 'reserves'>;
   /** What the coins withhold from transfers; null for nothing. */
   readonly token: TransferFees | null;
   readonly money: TransferFees | null;
+  /** It ends when everything is sold. */
+  readonly isCurve?: true;
   /** `amount` reaches the vault, or leaves it if `exactIn` is false. */
   swap(amount: bigint, exactIn: boolean, isBuy: boolean): PoolSwap | QuoteFault;
 }
@@ -47,8 +49,8 @@ function reservesAfter(before: PoolReserves, { through, left, fees }: PoolSwap, 
   };
 }
 
-/** Quotes a trade on a pool. What a coin withholds from its transfer never reaches the pool, or the trader. */
-export function quotePool(state: QuotedState, { exact, amount }: QuotedTrade, { slot }: QuoteMoment): QuoteOutcome {
+/** Quotes a trade on a pool, in a slot. What a coin withholds from its transfer never reaches the pool, or the trader. */
+export function quotePool(state: QuotedState, { exact, amount }: QuotedTrade, slot: number): QuoteOutcome {
   if (amount <= 0n) return quoteFault('too_small');
   if (amount > maxU64) return quoteFault('too_large');
   const [isBuy, exactIn] = [exact !== 'baseIn', exact !== 'baseOut'];
@@ -59,8 +61,8 @@ export function quotePool(state: QuotedState, { exact, amount }: QuotedTrade, { 
   if (inPool > maxU64) return quoteFault('too_large');
   const swapped = state.swap(inPool, exactIn, isBuy);
   if (typeof swapped === 'string') return quoteFault(swapped);
-  const { amountIn, amountOut, through, left } = swapped;
-  const paid = exactIn ? amount : sentFor(amountIn, feeIn);
+  const { amountIn, amountOut, through, left, cut = false } = swapped;
+  const paid = exactIn && amountIn === inPool ? amount : sentFor(amountIn, feeIn);
   const received = amountOut - withheldFrom(amountOut, feeOut);
   if (received <= 0n || through <= 0n) return quoteFault('too_small');
   if (paid > maxU64) return quoteFault('too_large');
@@ -68,6 +70,8 @@ export function quotePool(state: QuotedState, { exact, amount }: QuotedTrade, { 
   const fees = swapped.fees.filter((fee) => fee.amount > 0n);
   if (paid > amountIn) fees.push({ kind: 'transfer', amount: paid - amountIn, bps: feeIn.bps, coin: coinIn });
   if (received < amountOut) fees.push({ kind: 'transfer', amount: amountOut - received, bps: feeOut.bps, coin: coinOut });
+  const { priceQuote, priceBase, reserves } = state.price;
+  const after = reserves === null ? null : reservesAfter(reserves, swapped, isBuy);
   return {
     ok: true,
     quote: {
@@ -77,16 +81,12 @@ export function quotePool(state: QuotedState, { exact, amount }: QuotedTrade, { 
       traderQuote: isBuy ? paid : received,
       fees,
       feeTotal: isBuy ? paid - through : left - received,
-      ...state.price,
-      before: state.reserves,
-      after: state.reserves === null ? null : reservesAfter(state.reserves, swapped, isBuy),
-      cut: false,
-      completes: false,
+      priceQuote,
+      priceBase,
+      before: reserves,
+      after,
+      cut,
+      completes: state.isCurve === true && after?.realBase === 0n,
     },
   };
-}
-
-/** Builds the order of a venue to which no orders are sent. */
-export function noOrders(): never {
-  throw new TypeError('Orders on this venue are not supported.');
 }

@@ -11,6 +11,18 @@ export function base64Of(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 }
 
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+export function u128At(view: DataView, at: number): bigint {
+  return view.getBigUint64(at, true) | (view.getBigUint64(at + 8, true) << 64n);
+}
+
+export function i128At(view: DataView, at: number): bigint {
+  return view.getBigUint64(at, true) | (view.getBigInt64(at + 8, true) << 64n);
+}
+
 /**
  * Reads a Borsh record from front to back. A read past the end returns zero and sets `failed`. Decoders therefore check once at the end and
  * never throw.
@@ -23,7 +35,7 @@ export class BorshReader {
 
   constructor(bytes: Uint8Array, at: number) {
     this.bytes = bytes;
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.view = viewOf(bytes);
     this.at = at;
   }
 
@@ -81,9 +93,14 @@ export class BorshReader {
     return from < 0 ? 0 : this.view.getUint32(from, true) + this.view.getUint32(from + 4, true) * twoTo32;
   }
 
+  u128(): bigint {
+    const from = this.take(16);
+    return from < 0 ? 0n : u128At(this.view, from);
+  }
+
   i128(): bigint {
     const from = this.take(16);
-    return from < 0 ? 0n : this.view.getBigUint64(from, true) | (this.view.getBigInt64(from + 8, true) << 64n);
+    return from < 0 ? 0n : i128At(this.view, from);
   }
 
   /** Unix seconds from an i64. */

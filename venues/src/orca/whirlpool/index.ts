@@ -1,4 +1,4 @@
-import { anchorFault } from '../../seam/anchor-errors.ts';
+import { tradeFaultsOf } from '../../kit/faults.ts';
 import type { Venue } from '../../seam/venue.ts';
 import { decode, decodeAccount } from './decode.ts';
 import { programId } from './program.ts';
@@ -17,5 +17,5 @@ export const orcaWhirlpool: Venue = {
   curves: null,
   quoting,
   signing: null,
-  tradeFault: anchorFault,
+  tradeFault: tradeFaultsOf({}),
 };

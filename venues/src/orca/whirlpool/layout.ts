@@ -18,18 +18,6 @@ export const whirlpool = {
 export const whirlpoolLength = 653;
 
 /** `Traded`: a swap on one pool. */
-export const traded = {
-  pool: 8,
-  aToB: 40,
-  sqrtPriceBefore: 41,
-  sqrtPriceAfter: 57,
-  input: 73,
-  output: 81,
-  inputTransferFee: 89,
-  outputTransferFee: 97,
-  lpFee: 105,
-  protocolFee: 113,
-} as const;
 export const tradedLength = 121;
 
 /** `PoolInitialized`. */

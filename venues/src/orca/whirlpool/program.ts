@@ -1,3 +1,4 @@
+import { anchorNames } from '../../kit/decode.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 
 /** Orca Whirlpools. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`. */
@@ -22,12 +23,8 @@ export const swapInstructions: readonly SwapForm[] = [
   { discriminator: bytes('ba8fd11dfe02c275'), user: 14, vaults: null }, // two_hop_swap_v2
 ];
 
-/** Known events without a trade or a new pool: discriminator in hex → name. */
-export const ignoredEvents: ReadonlyMap<string, string> = new Map([
-  ['1e0790b566fe9ba1', 'LiquidityIncreased'],
-  ['a601244770cab5ab', 'LiquidityDecreased'],
-  ['5f82b584fb32c326', 'LiquidityRepositioned'],
-]);
+/** Known events without a trade or a new pool. */
+export const ignoredEvents = anchorNames('event', 'LiquidityIncreased LiquidityDecreased LiquidityRepositioned');
 
 /** Address of the account with the ticks from `start` on. Throws TypeError if the pool is not an address. */
 export function tickArrayAddress(pool: string, start: number): string {

@@ -1,5 +1,7 @@
+import { keepDerived } from '@sluice/shared/solana/addresses/derived.ts';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
-import { hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
+import { hasPrefix, i128At, viewOf } from '@sluice/shared/solana/encoding/bytes.ts';
+import { maxTick, minTick, type LiquidityTick } from '../../kit/ticks.ts';
 import {
   dynamicTickArray,
   dynamicTickArrayDiscriminator,
@@ -8,20 +10,11 @@ import {
   fixedTickArrayLength,
 } from './layout.ts';
 import { tickArrayAddress } from './program.ts';
-import { maxTick, minTick } from './tick-math.ts';
-
-/** A tick at which positions begin or end, with the liquidity that is added there if the price rises. */
-export interface LiquidityTick {
-  readonly tick: number;
-  readonly net: bigint;
-}
 
 /** Ticks of one account. */
 const ticksPerArray = 88;
 /** Maximum number of arrays that one swap may use. */
 const arraysPerSwap = 3;
-/** Cached results; the oldest are dropped. */
-const maxRemembered = 1_024;
 
 /** The first ticks of the arrays that a swap uses, in its order, and the tick at which they end. */
 interface SwapWay {
@@ -45,22 +38,12 @@ export function swapWay(currentTick: number, tickSpacing: number, aToB: boolean)
   return { starts, end };
 }
 
-const remembered = new Map<string, readonly string[]>();
+const arrayAt = keepDerived((pool: string, start: string) => tickArrayAddress(pool, Number(start)));
 
-/** Addresses of all arrays that a swap in either direction may use. The result is cached: six addresses take 0.6 ms. */
+/** Addresses of all arrays that a swap in either direction may use, the lowest first. */
 export function tickArraysAround(pool: string, currentTick: number, tickSpacing: number): readonly string[] {
   const starts = [true, false].flatMap((aToB) => swapWay(currentTick, tickSpacing, aToB).starts);
-  const unique = [...new Set(starts)].toSorted((one, other) => one - other);
-  const key = `${pool} ${unique.join(' ')}`;
-  const known = remembered.get(key);
-  if (known !== undefined) return known;
-  const addresses = unique.map((start) => tickArrayAddress(pool, start));
-  remembered.set(key, addresses);
-  for (const oldest of remembered.keys()) {
-    if (remembered.size <= maxRemembered) break;
-    remembered.delete(oldest);
-  }
-  return addresses;
+  return [...new Set(starts)].toSorted((one, other) => one - other).map((start) => arrayAt(pool, String(start)));
 }
 
 interface TickArray {
@@ -76,14 +59,6 @@ export function decodeTickArray(data: Uint8Array, tickSpacing: number): TickArra
   return hasPrefix(data, dynamicTickArrayDiscriminator) ? decodeDynamic(data, tickSpacing) : null;
 }
 
-function viewOf(data: Uint8Array): DataView {
-  return new DataView(data.buffer, data.byteOffset, data.length);
-}
-
-function i128(view: DataView, at: number): bigint {
-  return view.getBigUint64(at, true) | (view.getBigInt64(at + 8, true) << 64n);
-}
-
 function decodeFixed(data: Uint8Array, tickSpacing: number): TickArray | null {
   if (data.length < fixedTickArrayLength) return null;
   const view = viewOf(data);
@@ -93,7 +68,7 @@ function decodeFixed(data: Uint8Array, tickSpacing: number): TickArray | null {
     const at = fixedTickArray.ticks + index * fixedTickArray.tickLength;
     const initialized = data[at]!;
     if (initialized > 1) return null;
-    if (initialized === 1) ticks.push({ tick: start + index * tickSpacing, net: i128(view, at + fixedTickArray.net) });
+    if (initialized === 1) ticks.push({ tick: start + index * tickSpacing, net: i128At(view, at + fixedTickArray.net) });
   }
   return { start, whirlpool: encodeBase58(data, fixedTickArray.whirlpool, 32), ticks };
 }
@@ -112,7 +87,7 @@ function decodeDynamic(data: Uint8Array, tickSpacing: number): TickArray | null 
       continue;
     }
     if (form !== 1 || at + tickLength > data.length) return null;
-    ticks.push({ tick: start + index * tickSpacing, net: i128(view, at + net) });
+    ticks.push({ tick: start + index * tickSpacing, net: i128At(view, at + net) });
     at += tickLength;
   }
   return { start, whirlpool: encodeBase58(data, whirlpool, 32), ticks };

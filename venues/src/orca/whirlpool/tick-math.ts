@@ -1,60 +1,25 @@
-/** Prices of ticks: tick `t` has the price 1.0001^t, and its square root is a Q64.64 integer, rounded as the program rounds. */
-export const maxTick = 443_636;
-export const minTick = -maxTick;
-export const minSqrtPrice = 4_295_048_016n;
+import { product } from '../../kit/ticks.ts';
+
 export const maxSqrtPrice = 79_226_673_515_401_279_992_447_579_055n;
 
-/** Square roots of 1.0001^(2^i) as Q32.96, for i from 0 to 18. Each product is cut to 96 bits, so the order of the factors matters. */
-const rising: readonly bigint[] = [
-  79232123823359799118286999567n,
-  79236085330515764027303304731n,
-  79244008939048815603706035061n,
-  79259858533276714757314932305n,
-  79291567232598584799939703904n,
-  79355022692464371645785046466n,
-  79482085999252804386437311141n,
-  79736823300114093921829183326n,
-  80248749790819932309965073892n,
-  81282483887344747381513967011n,
-  83390072131320151908154831281n,
-  87770609709833776024991924138n,
-  97234110755111693312479820773n,
-  119332217159966728226237229890n,
-  179736315981702064433883588727n,
-  407748233172238350107850275304n,
-  2098478828474011932436660412517n,
-  55581415166113811149459800483533n,
-  38992368544603139932233054999993551n,
-];
+/** Bits after the point of the roots from which the factors are made. */
+const precision = 512n;
 
-/** Square roots of 1.0001^-(2^i) as Q64.64. */
-const falling: readonly bigint[] = [
-  18445821805675392311n,
-  18444899583751176498n,
-  18443055278223354162n,
-  18439367220385604838n,
-  18431993317065449817n,
-  18417254355718160513n,
-  18387811781193591352n,
-  18329067761203520168n,
-  18212142134806087854n,
-  17980523815641551639n,
-  17526086738831147013n,
-  16651378430235024244n,
-  15030750278693429944n,
-  12247334978882834399n,
-  8131365268884726200n,
-  3584323654723342297n,
-  696457651847595233n,
-  26294789957452057n,
-  37481735321082n,
-];
-
-function product(exponent: number, factors: readonly bigint[], bits: bigint): bigint {
-  let ratio = 1n << bits;
-  for (const [bit, factor] of factors.entries()) if ((exponent & (1 << bit)) !== 0) ratio = (ratio * factor) >> bits;
-  return ratio;
+function squareRoot(square: bigint): bigint {
+  let root = 1n << BigInt(2 * square.toString(16).length);
+  for (;;) {
+    const next = (root + square / root) >> 1n;
+    if (next >= root) return root;
+    root = next;
+  }
 }
+
+/** Square roots of 1.0001^(2^i), for i from 0 to 18. */
+const roots: bigint[] = [squareRoot((10_001n << (2n * precision)) / 10_000n)];
+for (let i = 0; i < 18; i++) roots.push((roots[i]! * roots[i]!) >> precision);
+/** The same as Q32.96, and those of 1.0001^-(2^i) as Q64.64, rounded down like the constants of the program. */
+const rising = roots.map((root) => root >> (precision - 96n));
+const falling = roots.map((root) => (1n << (precision + 64n)) / root);
 
 /** Square root of the price of a tick, Q64.64. The tick must lie within `minTick` and `maxTick`. */
 export function sqrtPriceOfTick(tick: number): bigint {

@@ -6,7 +6,7 @@ import { decode, decodeAccount } from './decode.ts';
 import { accountDiscriminators, canonicalPoolAddress, eventAuthority, programId } from './program.ts';
 import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
-import { tradeFault } from './errors.ts';
+import { tradeFaultsOf } from '../../kit/faults.ts';
 
 /** Quote coins with which curves migrate to a pool. Curves with another coin migrate too; their pool is known once an event names it. */
 const canonicalQuotes = [wrappedSolMint, usdcMint] as const;
@@ -35,5 +35,19 @@ export const pumpAmm: Venue = {
   curves: null,
   quoting,
   signing,
-  tradeFault,
+  /** Source: the IDL `pump_amm` of `@pump-fun/pump-sdk` 2.0.0. */
+  tradeFault: tradeFaultsOf({
+    slippage: { ExceededSlippage: 6004, BuySlippageBelowMinBaseAmountOut: 6040 },
+    insufficient_sol: { BuyNotEnoughQuoteTokensToCoverFees: 6039 },
+    invalid_mint: { InvalidBaseMint: 6008, InvalidQuoteMint: 6009 },
+    stale_accounts: {
+      InvalidProtocolFeeRecipient: 6013,
+      BuybackFeeRecipientNotAuthorized: 6053,
+      BuybackFeeRecipientMissing: 6058,
+      MissingCashbackAccounts: 6059,
+      InvalidCashbackAccumulator: 6060,
+      InvalidCashbackAccumulatorAta: 6061,
+      InvalidPoolV2: 6062,
+    },
+  }),
 };

@@ -34,16 +34,9 @@ const trackVolume = 1;
 /** The layout of 2026-10. The first trade on a shorter pool grows its account. */
 const newestPoolBytes = 287;
 
-interface Parties {
-  readonly user: string;
-  readonly base: string;
-  readonly quote: string;
-  readonly volume: string;
-  readonly creatorAuthority: string;
-  readonly quoteOf: (owner: string) => string;
-}
+type Parties = ReturnType<typeof partiesOf>;
 
-function partiesOf({ pool }: PoolAndSettings, { user, baseTokenProgram, quoteTokenProgram, wrappedSol }: TradeOrder): Parties {
+function partiesOf({ pool }: PoolAndSettings, { user, baseTokenProgram, quoteTokenProgram, wrappedSol }: TradeOrder) {
   const quoteOf = (owner: string): string => tokenAddress(owner, pool.quoteMint, quoteTokenProgram);
   return {
     user,

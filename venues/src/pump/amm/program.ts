@@ -1,3 +1,4 @@
+import { anchorNames } from '../../kit/decode.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 
 /** PumpSwap. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
@@ -46,32 +47,15 @@ export const eventDiscriminators = {
   boostBuyAndBurn: bytes('3f451c16305cc2b9'),
 } as const;
 
-/** Known events without a trade, a new pool or reserves: discriminator in hex → name. */
-export const ignoredEvents: ReadonlyMap<string, string> = new Map([
-  ['2f23a3f9969d937a', 'AdminCtoPoolEvent'],
-  ['2ddc5d181961ac68', 'AdminSetCoinCreatorEvent'],
-  ['93fa6c78f71d43de', 'AdminUpdateTokenIncentivesEvent'],
-  ['e2d6f62107f293e5', 'ClaimCashbackEvent'],
-  ['4facf631cd5bcee8', 'ClaimTokenIncentivesEvent'],
-  ['929fbdac925838f4', 'CloseUserVolumeAccumulatorEvent'],
-  ['e8f5c2eeeada3a59', 'CollectCoinCreatorFeeEvent'],
-  ['6b34598137e25116', 'CreateConfigEvent'],
-  ['78f83d531f8e6b90', 'DepositEvent'],
-  ['6bfdc14ce4ca1b68', 'DisableEvent'],
-  ['6161d7905d92167c', 'ExtendAccountEvent'],
-  ['86240d48e86582d8', 'InitUserVolumeAccumulatorEvent'],
-  ['aadd52c793a5f72e', 'MigratePoolCoinCreatorEvent'],
-  ['2bbcfa12dd4bbb5f', 'ReservedFeeRecipientsEvent'],
-  ['f2e7eb664163bdd3', 'SetBondingCurveCoinCreatorEvent'],
-  ['5980f08d5bca4769', 'SetBoostAuthorityEvent'],
-  ['966bc77b7ccf66e4', 'SetMetaplexCoinCreatorEvent'],
-  ['82a42461e48287a5', 'SweepPoolFeeEvent'],
-  ['c57aa77c74515bff', 'SyncUserVolumeAccumulatorEvent'],
-  ['e198ab57f63f42ea', 'UpdateAdminEvent'],
-  ['98c67c7c6af67fbf', 'UpdateCreatorFeeConfigEvent'],
-  ['5a1741233ef4bcd0', 'UpdateFeeConfigEvent'],
-  ['1609851aa02c47c0', 'WithdrawEvent'],
-]);
+/** Known events without a trade, a new pool or reserves. */
+export const ignoredEvents = anchorNames(
+  'event',
+  `AdminCtoPoolEvent AdminSetCoinCreatorEvent AdminUpdateTokenIncentivesEvent ClaimCashbackEvent
+  ClaimTokenIncentivesEvent CloseUserVolumeAccumulatorEvent CollectCoinCreatorFeeEvent CreateConfigEvent DepositEvent
+  DisableEvent ExtendAccountEvent InitUserVolumeAccumulatorEvent MigratePoolCoinCreatorEvent ReservedFeeRecipientsEvent
+  SetBondingCurveCoinCreatorEvent SetBoostAuthorityEvent SetMetaplexCoinCreatorEvent SweepPoolFeeEvent
+  SyncUserVolumeAccumulatorEvent UpdateAdminEvent UpdateCreatorFeeConfigEvent UpdateFeeConfigEvent WithdrawEvent`,
+);
 
 const seed = (text: string): Uint8Array => Buffer.from(text);
 const find = (...seeds: Uint8Array[]): string => findProgramAddress(seeds, programId).address;

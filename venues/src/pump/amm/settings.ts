@@ -1,6 +1,5 @@
-import { BorshReader, hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
 import type { DecodedSettings } from '../fees/fee-config.ts';
-import { addresses, readLaterSettings, type CommonSettings } from '../fees/recipients.ts';
+import { addresses, decodeSettings, readLaterSettings, type CommonSettings } from '../fees/settings.ts';
 import { globalConfigMinLength } from './layout.ts';
 import { accountDiscriminators } from './program.ts';
 
@@ -12,22 +11,16 @@ export interface PumpAmmSettings extends CommonSettings {
 
 const disableBuy = 1 << 3;
 const disableSell = 1 << 4;
+const globalConfig = { name: 'GlobalConfig', discriminator: accountDiscriminators.globalConfig, minLength: globalConfigMinLength };
 
-/** Decodes `GlobalConfig`. A field that its layout lacks is empty, zero or false, as the program reads it. Never throws. */
+/** Decodes `GlobalConfig`. */
 export function decodeGlobalConfig(data: Uint8Array): DecodedSettings<PumpAmmSettings> {
-  if (!hasPrefix(data, accountDiscriminators.globalConfig)) return { kind: 'malformed', reason: 'not a GlobalConfig' };
-  if (data.length < globalConfigMinLength) return { kind: 'malformed', reason: 'GlobalConfig too short' };
-  const reader = new BorshReader(data, 8);
-  reader.skip(48); // admin, lp_fee_basis_points, protocol_fee_basis_points
-  const flags = reader.u8();
-  const feeRecipients = addresses(reader, 8);
-  reader.skip(72); // coin_creator_fee_basis_points, admin_set_coin_creator_authority, whitelist_pda
-  const later = readLaterSettings(reader, 33); // boost_authority, boost_enabled
-  if (reader.failed || later.buybackBps > 10_000n)
-    return { kind: 'malformed', reason: 'GlobalConfig ends inside a field or has an invalid value' };
-  const [buyDisabled, sellDisabled] = [(flags & disableBuy) !== 0, (flags & disableSell) !== 0];
-  return {
-    kind: 'decoded',
-    settings: { buyDisabled, sellDisabled, feeRecipients, ...later },
-  };
+  return decodeSettings(data, globalConfig, (reader) => {
+    reader.skip(48); // admin, lp_fee_basis_points, protocol_fee_basis_points
+    const flags = reader.u8();
+    const feeRecipients = addresses(reader, 8);
+    reader.skip(72); // coin_creator_fee_basis_points, admin_set_coin_creator_authority, whitelist_pda
+    const later = readLaterSettings(reader, 33); // boost_authority, boost_enabled
+    return { buyDisabled: (flags & disableBuy) !== 0, sellDisabled: (flags & disableSell) !== 0, feeRecipients, ...later };
+  });
 }

@@ -1,9 +1,10 @@
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
-import { BorshReader, discriminatorLength, hasPrefix, isZeroKey } from '@sluice/shared/solana/encoding/bytes.ts';
+import { isZeroKey, viewOf, type BorshReader } from '@sluice/shared/solana/encoding/bytes.ts';
 import { wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { creatorPart, feeList, noFee, readFee, traitsOf } from '../fees/fees.ts';
-import { decoded, malformed, undecodedAccount, undecodedEvent, type UndecodedAccount } from '../../seam/outcome.ts';
-import type { CurveAccount, CurveGoal, DecodeContext, DecodeOutcome, FeePart, PoolReserves, VenueEvent } from '../../seam/venue.ts';
+import { creatorPart, feeList, laterFee, noFee, readFee, traitsOf } from '../fees/fees.ts';
+import { accountDecoder, anchorNames, recordDecoder } from '../../kit/decode.ts';
+import { sameReserves, stateOfReserves } from '../../kit/constant-product.ts';
+import type { CurveAccount, CurveGoal, PoolReserves, VenueEvent } from '../../seam/venue.ts';
 import { curve, curveMinLength, shareholderLength, tradeMinLength } from './layout.ts';
 import {
   accountDiscriminators,
@@ -18,8 +19,6 @@ import {
   tokenDecimals,
 } from './program.ts';
 
-type Emit = (event: VenueEvent) => void;
-
 /** Fields of a bonding curve's account. */
 export interface PumpCurve extends CurveAccount {
   readonly mayhemMode: boolean;
@@ -30,93 +29,70 @@ export interface PumpCurve extends CurveAccount {
 /** The fields on which a quote and an instruction depend. */
 export type QuotedCurve = Omit<PumpCurve, 'traits' | 'supplyByMint' | 'baseMint' | 'goal'>;
 
-interface TradeTail {
-  protocol: FeePart;
-  creatorFee: FeePart;
-  cashback: FeePart;
-  holderRewards: FeePart;
-  /** Null before the layout with quote coins (2026-05), and for SOL (the zero key): then the `sol_*` fields are valid. */
-  quote: { readonly mint: string; readonly amount: bigint; readonly virtual: bigint; readonly real: bigint } | null;
+/**
+ * What the fields in the quote coin show. Null before the layout with quote coins (2026-05), and for SOL (the zero key): then the `sol_*` fields are valid.
+ */
+function readQuote(reader: BorshReader) {
+  if (!reader.has(56)) return null;
+  if (!isZeroKey(reader.bytes, reader.at)) {
+    return { mint: reader.address(), amount: reader.u64(), virtual: reader.u64(), real: reader.u64() };
+  }
+  reader.skip(56);
+  return null;
 }
 
-/** The fields after `real_token_reserves`, as far as the event's layout has them. */
-function readTradeTail(reader: BorshReader): TradeTail {
-  const tail: TradeTail = { protocol: noFee, creatorFee: noFee, cashback: noFee, holderRewards: noFee, quote: null };
-  if (!reader.has(48)) return tail;
-  reader.skip(32); // fee_recipient
-  tail.protocol = readFee(reader);
-  if (!reader.has(48)) return tail;
-  reader.skip(32); // creator
-  tail.creatorFee = readFee(reader);
-  if (!reader.has(33)) return tail;
-  reader.skip(33); // track_volume, total_unclaimed_tokens, total_claimed_tokens, current_sol_volume, last_update_timestamp
-  if (!reader.has(4)) return tail;
-  reader.skipText(); // ix_name
-  if (!reader.has(1)) return tail;
-  reader.bool(); // mayhem_mode
-  if (!reader.has(16)) return tail;
-  tail.cashback = readFee(reader);
-  if (!reader.has(16)) return tail;
-  reader.skip(16); // buyback_fee: a share of the protocol fee, not an additional one
-  if (!reader.has(4)) return tail;
-  reader.skipList(shareholderLength);
-  if (!reader.has(56)) return tail;
-  if (isZeroKey(reader.bytes, reader.at)) reader.skip(56);
-  else tail.quote = { mint: reader.address(), amount: reader.u64(), virtual: reader.u64(), real: reader.u64() };
-  if (!reader.has(16)) return tail;
-  tail.holderRewards = readFee(reader);
-  return tail; // creator_fee_unclaimed may follow (2026-10)
+/** The fields after `real_token_reserves`, as far as the event's layout has them. `creator_fee_unclaimed` may follow (2026-10). */
+function readTradeTail(reader: BorshReader) {
+  const protocol = laterFee(reader, 32); // after fee_recipient
+  const creatorFee = laterFee(reader, 32); // after creator
+  if (reader.has(33)) reader.skip(33); // track_volume, total_unclaimed_tokens, total_claimed_tokens, current_sol_volume, last_update_timestamp
+  if (reader.has(4)) reader.skipText(); // ix_name
+  if (reader.has(1)) reader.bool(); // mayhem_mode
+  const cashback = laterFee(reader);
+  if (reader.has(16)) reader.skip(16); // buyback_fee: a share of the protocol fee, not an additional one
+  if (reader.has(4)) reader.skipList(shareholderLength);
+  const quote = readQuote(reader);
+  return { protocol, creatorFee, cashback, quote, holderRewards: laterFee(reader) };
 }
 
-function decodeTrade(data: Uint8Array, emit: Emit): DecodeOutcome {
-  if (data.length < tradeMinLength) return malformed('TradeEvent too short');
-  const reader = new BorshReader(data, discriminatorLength);
-  const mintAt = reader.at;
-  reader.skip(32);
+function readTrade(reader: BorshReader): VenueEvent | string {
+  const baseMint = reader.address();
   const solAmount = reader.u64();
   const baseAmount = reader.u64();
   const isBuy = reader.bool();
-  const traderAt = reader.at;
-  reader.skip(32);
+  const trader = reader.address();
   const timestamp = reader.timestamp();
   const virtualSol = reader.u64();
   const virtualBase = reader.u64();
   const realSol = reader.u64();
   const realBase = reader.u64();
-  const tail = readTradeTail(reader);
-  if (reader.failed) return malformed('TradeEvent ends inside a field or has an invalid value');
-  const { protocol, creatorFee, cashback, holderRewards, quote } = tail;
+  const { protocol, creatorFee, cashback, holderRewards, quote } = readTradeTail(reader);
   const reserves: PoolReserves = {
     virtualBase,
     virtualQuote: quote === null ? virtualSol : quote.virtual,
     realBase,
     realQuote: quote === null ? realSol : quote.real,
   };
-  if (virtualBase === 0n || reserves.virtualQuote === 0n) return malformed('TradeEvent without reserves');
+  if (virtualBase === 0n || reserves.virtualQuote === 0n) return 'without reserves';
   const quoteAmount = quote === null ? solAmount : quote.amount;
-  const baseMint = encodeBase58(data, mintAt, 32);
-  emit({
+  return {
     type: 'trade',
     pool: curveOf(baseMint),
     pair: { baseMint, quoteMint: quote === null ? wrappedSolMint : quote.mint },
     side: isBuy ? 'buy' : 'sell',
-    trader: encodeBase58(data, traderAt, 32),
+    trader,
     baseAmount,
     quoteAmount,
     before: {
       priceQuote: isBuy ? reserves.virtualQuote - quoteAmount : reserves.virtualQuote + quoteAmount,
       priceBase: isBuy ? virtualBase + baseAmount : virtualBase - baseAmount,
     },
-    priceQuote: reserves.virtualQuote,
-    priceBase: virtualBase,
-    reserves,
-    depth: null,
+    ...stateOfReserves(reserves),
     fees: feeList({ protocol, creator: creatorPart(creatorFee, holderRewards), lp: noFee, cashback, holderRewards }),
     feeTotal: protocol.amount + creatorFee.amount + cashback.amount,
     supply: null,
     timestamp,
-  });
-  return decoded;
+  };
 }
 
 /** A CreateEvent of 2024 ends after `user`. The missing values are the constants with which every curve then began. */
@@ -127,8 +103,7 @@ const firstReserves: PoolReserves = {
   realQuote: 0n,
 };
 
-function decodeCreate(data: Uint8Array, emit: Emit): DecodeOutcome {
-  const reader = new BorshReader(data, discriminatorLength);
+function readCreate(reader: BorshReader): VenueEvent | string {
   const name = reader.text();
   const symbol = reader.text();
   const uri = reader.text();
@@ -159,9 +134,8 @@ function decodeCreate(data: Uint8Array, emit: Emit): DecodeOutcome {
   }
   const creatorFeeBps = reader.has(8) ? reader.u64Number() : 0;
   const holderReward = reader.has(1) && reader.bool();
-  if (reader.failed) return malformed('CreateEvent ends inside a field or has an invalid value');
-  if (reserves.virtualBase === 0n || reserves.virtualQuote === 0n) return malformed('CreateEvent without reserves');
-  emit({
+  if (reserves.virtualBase === 0n || reserves.virtualQuote === 0n) return 'without reserves';
+  return {
     type: 'created',
     mint,
     quoteMint,
@@ -179,24 +153,19 @@ function decodeCreate(data: Uint8Array, emit: Emit): DecodeOutcome {
     supplyByMint: mayhemMode,
     creatorFeeBps,
     timestamp,
-  });
-  return decoded;
+  };
 }
 
-function decodeComplete(data: Uint8Array, emit: Emit): DecodeOutcome {
-  const reader = new BorshReader(data, discriminatorLength);
+function readComplete(reader: BorshReader): VenueEvent | string {
   reader.skip(32); // user
   const mint = reader.address();
   const pool = reader.address();
   const timestamp = reader.timestamp();
   const quoteMint = reader.has(32) ? reader.quoteMint() : wrappedSolMint;
-  if (reader.failed) return malformed('CompleteEvent ends inside a field or has an invalid value');
-  emit({ type: 'completed', mint, pool, quoteMint, timestamp });
-  return decoded;
+  return { type: 'completed', mint, pool, quoteMint, timestamp };
 }
 
-function decodeMigration(data: Uint8Array, emit: Emit): DecodeOutcome {
-  const reader = new BorshReader(data, discriminatorLength);
+function readMigration(reader: BorshReader): VenueEvent | string {
   reader.skip(32); // user
   const mint = reader.address();
   const baseAmount = reader.u64();
@@ -208,17 +177,14 @@ function decodeMigration(data: Uint8Array, emit: Emit): DecodeOutcome {
   const quoteMint = reader.has(32) ? reader.quoteMint() : wrappedSolMint;
   // The event shows lamports for every quote coin. If the coin is not SOL, the migrator pays them, and all of the curve's coins move.
   const fee = quoteMint === wrappedSolMint ? paidFee : 0n;
-  if (reader.failed) return malformed('CompletePumpAmmMigrationEvent ends inside a field or has an invalid value');
-  emit({ type: 'migrated', mint, quoteMint, fromPool, toVenue: 'pump-amm', toPool, baseAmount, quoteAmount, fee, timestamp });
-  return decoded;
+  return { type: 'migrated', mint, quoteMint, fromPool, toVenue: 'pump-amm', toPool, baseAmount, quoteAmount, fee, timestamp };
 }
 
 /**
  * The buy that empties a curve may continue against the tokens reserved for its pool, at the pool's opening price (since 2026-10-08).
  * TradeEvent contains the curve's part, this event the rest. The amounts through the pool follow from the reserves.
  */
-function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
-  const reader = new BorshReader(data, discriminatorLength);
+function readPostCompleteBuy(reader: BorshReader): VenueEvent | string {
   const trader = reader.address();
   const baseMint = reader.address();
   const pool = reader.address();
@@ -233,9 +199,8 @@ function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
   const quoteBefore = reader.u64();
   const virtualBase = reader.u64();
   const virtualQuote = reader.u64();
-  if (reader.failed) return malformed('PostCompleteBuyEvent ends inside a field or has an invalid value');
-  if (virtualBase === 0n || virtualQuote < quoteBefore) return malformed('PostCompleteBuyEvent with more traded than there was');
-  emit({
+  if (virtualBase === 0n || virtualQuote < quoteBefore) return 'with more traded than there was';
+  return {
     type: 'trade',
     pool,
     pair: { baseMint, quoteMint },
@@ -244,100 +209,72 @@ function decodePostCompleteBuy(data: Uint8Array, emit: Emit): DecodeOutcome {
     baseAmount,
     quoteAmount: virtualQuote - quoteBefore,
     before: { priceQuote: quoteBefore, priceBase: virtualBase + baseAmount },
-    priceQuote: virtualQuote,
-    priceBase: virtualBase,
-    reserves: { virtualBase, virtualQuote, realBase: virtualBase, realQuote: virtualQuote },
-    depth: null,
+    ...stateOfReserves(sameReserves(virtualBase, virtualQuote)),
     fees: feeList({ protocol, creator, lp: noFee, cashback: noFee, holderRewards: noFee }),
     feeTotal: protocol.amount + creator.amount,
     supply: null,
     timestamp,
-  });
-  return decoded;
+  };
 }
 
 /**
  * New virtual reserves of a mayhem coin. The event has `sol_*` fields only. For a coin with another quote they may be 0, as in its trades.
  * The quote is then unknown, and there is no price until the curve's account shows it.
  */
-function decodeMayhemParams(data: Uint8Array, emit: Emit): DecodeOutcome {
-  const reader = new BorshReader(data, discriminatorLength);
+function readMayhemParams(reader: BorshReader): VenueEvent | string {
   const timestamp = reader.timestamp();
   const mint = reader.address();
   reader.skip(16); // the virtual reserves before
   const reserves: PoolReserves = { virtualBase: reader.u64(), virtualQuote: reader.u64(), realBase: reader.u64(), realQuote: reader.u64() };
-  if (reader.failed) return malformed('UpdateMayhemVirtualParamsEvent ends inside a field or has an invalid value');
-  if (reserves.virtualBase === 0n) return malformed('UpdateMayhemVirtualParamsEvent without reserves');
-  emit({ type: 'reserves', pool: curveOf(mint), mint, reserves, burned: 0n, timestamp });
-  return decoded;
+  if (reserves.virtualBase === 0n) return 'without reserves';
+  return { type: 'reserves', pool: curveOf(mint), mint, reserves, burned: 0n, timestamp };
 }
 
-/** Decodes one event of the program. */
-export function decode({ data }: DecodeContext, emit: Emit): DecodeOutcome {
-  if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
-  if (hasPrefix(data, eventDiscriminators.trade)) return decodeTrade(data, emit);
-  if (hasPrefix(data, eventDiscriminators.create)) return decodeCreate(data, emit);
-  if (hasPrefix(data, eventDiscriminators.complete)) return decodeComplete(data, emit);
-  if (hasPrefix(data, eventDiscriminators.completePumpAmmMigration)) return decodeMigration(data, emit);
-  if (hasPrefix(data, eventDiscriminators.postCompleteBuy)) return decodePostCompleteBuy(data, emit);
-  if (hasPrefix(data, eventDiscriminators.updateMayhemVirtualParams)) return decodeMayhemParams(data, emit);
-  return undecodedEvent(data, ignoredEvents);
-}
+export const decode = recordDecoder(
+  [
+    { discriminator: eventDiscriminators.trade, name: 'TradeEvent', minLength: tradeMinLength, read: readTrade },
+    { discriminator: eventDiscriminators.create, name: 'CreateEvent', read: readCreate },
+    { discriminator: eventDiscriminators.complete, name: 'CompleteEvent', read: readComplete },
+    { discriminator: eventDiscriminators.completePumpAmmMigration, name: 'CompletePumpAmmMigrationEvent', read: readMigration },
+    { discriminator: eventDiscriminators.postCompleteBuy, name: 'PostCompleteBuyEvent', read: readPostCompleteBuy },
+    { discriminator: eventDiscriminators.updateMayhemVirtualParams, name: 'UpdateMayhemVirtualParamsEvent', read: readMayhemParams },
+  ],
+  ignoredEvents,
+);
 
-const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
-  [accountDiscriminators.global, 'Global'],
-  [accountDiscriminators.feeConfig, 'FeeConfig'],
-  [accountDiscriminators.globalVolumeAccumulator, 'GlobalVolumeAccumulator'],
-  [accountDiscriminators.quoteControl, 'QuoteControl'],
-  [accountDiscriminators.sharingConfig, 'SharingConfig'],
-  [accountDiscriminators.userVolumeAccumulator, 'UserVolumeAccumulator'],
-];
+const ignoredAccounts = anchorNames('account', 'Global FeeConfig GlobalVolumeAccumulator QuoteControl SharingConfig UserVolumeAccumulator');
 
 /** Every curve starts with the same tokens. */
 const goal: CurveGoal = { reserve: 'realBase', from: initialRealToken, to: 0n };
 
-type DecodedCurve = UndecodedAccount | { readonly kind: 'decoded'; readonly account: PumpCurve };
-
 /** A field that the account's layout lacks is zero, as the program reads it. */
-function decodeCurve(data: Uint8Array): DecodedCurve {
-  const length = data.length;
-  if (length < curveMinLength) return malformed('BondingCurve too short');
-  const view = new DataView(data.buffer, data.byteOffset, length);
+function readCurve(data: Uint8Array): PumpCurve | string {
+  const { length } = data;
+  if (length < curveMinLength) return 'BondingCurve too short';
+  const view = viewOf(data);
   const key = (at: number): string => (length >= at + 32 ? encodeBase58(data, at, 32) : zeroAddress);
   const flag = (at: number): boolean => length > at && data[at] === 1;
   const quoteMint = key(curve.quoteMint);
-  const mayhemMode = flag(curve.mayhemMode);
-  const cashback = flag(curve.cashback);
-  const holderReward = flag(curve.holderReward);
+  const traits = { mayhemMode: flag(curve.mayhemMode), cashback: flag(curve.cashback), holderReward: flag(curve.holderReward) };
   return {
-    kind: 'decoded',
-    account: {
-      type: 'curve',
-      baseMint: null,
-      quoteMint: quoteMint === zeroAddress ? wrappedSolMint : quoteMint,
-      reserves: {
-        virtualBase: view.getBigUint64(curve.virtualToken, true),
-        virtualQuote: view.getBigUint64(curve.virtualQuote, true),
-        realBase: view.getBigUint64(curve.realToken, true),
-        realQuote: view.getBigUint64(curve.realQuote, true),
-      },
-      supply: mayhemMode ? null : view.getBigUint64(curve.supply, true),
-      complete: flag(curve.complete),
-      goal,
-      creator: key(curve.creator),
-      mayhemMode,
-      cashback,
-      holderReward,
-      traits: traitsOf({ mayhemMode, cashback, holderReward }),
-      supplyByMint: mayhemMode,
-      creatorFeeBps: length >= curve.creatorFeeBps + 8 ? Number(view.getBigUint64(curve.creatorFeeBps, true)) : 0,
+    type: 'curve',
+    baseMint: null,
+    quoteMint: quoteMint === zeroAddress ? wrappedSolMint : quoteMint,
+    reserves: {
+      virtualBase: view.getBigUint64(curve.virtualToken, true),
+      virtualQuote: view.getBigUint64(curve.virtualQuote, true),
+      realBase: view.getBigUint64(curve.realToken, true),
+      realQuote: view.getBigUint64(curve.realQuote, true),
     },
+    supply: traits.mayhemMode ? null : view.getBigUint64(curve.supply, true),
+    complete: flag(curve.complete),
+    goal,
+    creator: key(curve.creator),
+    ...traits,
+    traits: traitsOf(traits),
+    supplyByMint: traits.mayhemMode,
+    creatorFeeBps: length >= curve.creatorFeeBps + 8 ? Number(view.getBigUint64(curve.creatorFeeBps, true)) : 0,
   };
 }
 
-/** Decodes an account that the program owns. Never throws. */
-export function decodeAccount(data: Uint8Array): DecodedCurve {
-  if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
-  if (hasPrefix(data, accountDiscriminators.bondingCurve)) return decodeCurve(data);
-  return undecodedAccount(data, ignoredAccounts);
-}
+export const decodeAccount = accountDecoder(accountDiscriminators.bondingCurve, readCurve, ignoredAccounts);

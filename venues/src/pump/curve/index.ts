@@ -4,7 +4,7 @@ import { decode, decodeAccount } from './decode.ts';
 import { accountDiscriminators, curveOf, eventAuthority, initialSupply, programId, tokenDecimals } from './program.ts';
 import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
-import { tradeFault } from './errors.ts';
+import { tradeFaultsOf } from '../../kit/faults.ts';
 
 /** pump.fun bonding curves. */
 export const pump: Venue = {
@@ -23,5 +23,22 @@ export const pump: Venue = {
   },
   quoting,
   signing,
-  tradeFault,
+  /** Source: the IDL of `@pump-fun/pump-sdk` 2.0.0. */
+  tradeFault: tradeFaultsOf({
+    slippage: { TooMuchSolRequired: 6002, TooLittleSolReceived: 6003, BuySlippageBelowMinTokensOut: 6042 },
+    // Others bought the rest.
+    complete: { BondingCurveComplete: 6005, NotEnoughTokensToBuy: 6021, BondingCurveAlreadyMigrated: 6081 },
+    insufficient_tokens: { NotEnoughTokensToSell: 6023 },
+    insufficient_sol: { BuyNotEnoughSolToCoverRent: 6040, BuyNotEnoughSolToCoverFees: 6041 },
+    invalid_mint: { MintDoesNotMatchBondingCurve: 6004 },
+    stale_accounts: {
+      // No longer a valid fee recipient.
+      NotAuthorized: 6000,
+      BuybackFeeRecipientNotAuthorized: 6057,
+      BuybackFeeRecipientMissing: 6062,
+      MissingCashbackAccounts: 6072,
+      InvalidCashbackAccumulator: 6073,
+      InvalidBondingCurveV2: 6074,
+    },
+  }),
 };

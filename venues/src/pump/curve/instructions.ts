@@ -6,7 +6,7 @@ import { madeAccount, recipientAt, type BuiltTrade, type ProgramAccount, type Tr
 import type { QuotedCurve } from './decode.ts';
 import { volumeAccumulatorBytes } from '../fees/fees.ts';
 import * as program from './program.ts';
-import type { PumpSettings } from './settings.ts';
+import type { CommonSettings } from '../fees/settings.ts';
 
 const sharingConfigOf = keepDerived(program.sharingConfigAddress);
 const creatorVaultOf = keepDerived(program.creatorVaultAddress);
@@ -17,7 +17,7 @@ export interface TradedCurve {
   readonly mint: string;
   readonly address: string;
   readonly curve: QuotedCurve;
-  readonly settings: PumpSettings;
+  readonly settings: CommonSettings;
   /** Size of the curve's account in bytes. */
   readonly bytes: number;
   /** Lamports of the curve's account that are not SOL of the curve. */
@@ -37,16 +37,9 @@ const units = {
 /** The layout of 2026-10. The first trade on a shorter curve grows its account. */
 const newestCurveBytes = 166;
 
-interface Parties {
-  readonly user: string;
-  readonly base: string;
-  readonly quote: string;
-  readonly volume: string;
-  readonly creatorVault: string;
-  readonly quoteOf: (owner: string) => string;
-}
+type Parties = ReturnType<typeof partiesOf>;
 
-function partiesOf({ mint, curve }: TradedCurve, { user, baseTokenProgram, quoteTokenProgram }: TradeOrder): Parties {
+function partiesOf({ mint, curve }: TradedCurve, { user, baseTokenProgram, quoteTokenProgram }: TradeOrder) {
   const quoteOf = (owner: string): string => tokenAddress(owner, curve.quoteMint, quoteTokenProgram);
   return {
     user,

@@ -1,3 +1,4 @@
+import { anchorNames } from '../../kit/decode.ts';
 import { keepDerived } from '@sluice/shared/solana/addresses/derived.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 
@@ -66,36 +67,17 @@ export const eventDiscriminators = {
   updateMayhemVirtualParams: bytes('757be4b6a1a8dcd6'),
 } as const;
 
-/** Known events without data about trades, prices or tokens of the stream: discriminator in hex → name. */
-export const ignoredEvents: ReadonlyMap<string, string> = new Map([
-  ['a4af574a582d213e', 'AddQuoteControlMintEvent'],
-  ['6e7ce262aaff1178', 'AdminCtoEvent'],
-  ['4045c0681d1e196b', 'AdminSetCreatorEvent'],
-  ['f53b46224bb96d5c', 'AdminSetIdlAuthorityEvent'],
-  ['93fa6c78f71d43de', 'AdminUpdateTokenIncentivesEvent'],
-  ['e2d6f62107f293e5', 'ClaimCashbackEvent'],
-  ['4facf631cd5bcee8', 'ClaimTokenIncentivesEvent'],
-  ['929fbdac925838f4', 'CloseUserVolumeAccumulatorEvent'],
-  ['7a027f010ebf0caf', 'CollectCreatorFeeEvent'],
-  ['a537817004b3ca28', 'DistributeCreatorFeesEvent'],
-  ['e3bed7ceb0b4a584', 'DistributeFeeToHoldersEvent'],
-  ['6161d7905d92167c', 'ExtendAccountEvent'],
-  ['86240d48e86582d8', 'InitUserVolumeAccumulatorEvent'],
-  ['9ba768dcd56cf303', 'MigrateBondingCurveCreatorEvent'],
-  ['a8d884efebb63134', 'MinimumDistributableFeeEvent'],
-  ['2e21568600d5d130', 'RemoveQuoteControlMintEvent'],
-  ['2bbcfa12dd4bbb5f', 'ReservedFeeRecipientsEvent'],
-  ['ed347b25f5fb48d2', 'SetCreatorEvent'],
-  ['8ecb06207f69bfa2', 'SetMetaplexCreatorEvent'],
-  ['dfc39ff63e308f83', 'SetParamsEvent'],
-  ['4af88d45ca511ef7', 'SetQuoteControlAdminEvent'],
-  ['a943276d6686b6e8', 'SetQuoteControlMintReservesEvent'],
-  ['43fbb3b6575ca921', 'SetQuoteControlReservesAdminEvent'],
-  ['742b4dbd117a482b', 'SweepBondingCurveFeeEvent'],
-  ['c57aa77c74515bff', 'SyncUserVolumeAccumulatorEvent'],
-  ['98c67c7c6af67fbf', 'UpdateCreatorFeeConfigEvent'],
-  ['b6c3892a23cecff7', 'UpdateGlobalAuthorityEvent'],
-]);
+/** Known events without data about trades, prices or tokens of the stream. */
+export const ignoredEvents = anchorNames(
+  'event',
+  `AddQuoteControlMintEvent AdminCtoEvent AdminSetCreatorEvent AdminSetIdlAuthorityEvent AdminUpdateTokenIncentivesEvent
+  ClaimCashbackEvent ClaimTokenIncentivesEvent CloseUserVolumeAccumulatorEvent CollectCreatorFeeEvent
+  DistributeCreatorFeesEvent DistributeFeeToHoldersEvent ExtendAccountEvent InitUserVolumeAccumulatorEvent
+  MigrateBondingCurveCreatorEvent MinimumDistributableFeeEvent RemoveQuoteControlMintEvent ReservedFeeRecipientsEvent
+  SetCreatorEvent SetMetaplexCreatorEvent SetParamsEvent SetQuoteControlAdminEvent SetQuoteControlMintReservesEvent
+  SetQuoteControlReservesAdminEvent SweepBondingCurveFeeEvent SyncUserVolumeAccumulatorEvent UpdateCreatorFeeConfigEvent
+  UpdateGlobalAuthorityEvent`,
+);
 
 const seed = (text: string): Uint8Array => Buffer.from(text);
 const curveSeed = seed('bonding-curve');

@@ -55,7 +55,7 @@ function readTiers(reader: BorshReader): FeeTier[] {
   const count = reader.u32();
   if (count > maxTiers) reader.failed = true;
   if (reader.failed) return [];
-  return Array.from({ length: count }, () => ({ marketCap: reader.u64() | (reader.u64() << 64n), rates: readRates(reader) }));
+  return Array.from({ length: count }, () => ({ marketCap: reader.u128(), rates: readRates(reader) }));
 }
 
 /** Decodes a FeeConfig in any of its lengths. Never throws. */

@@ -5,11 +5,6 @@ export function feeOf(amount: bigint, bps: bigint): bigint {
   return (amount * bps + basisPoints - 1n) / basisPoints;
 }
 
-/** The programs' buyback share of the protocol fee, rounded down. */
-export function shareOf(amount: bigint, bps: bigint): bigint {
-  return (amount * bps) / basisPoints;
-}
-
 export interface ExactIn {
   /** The amount through the pool. */
   readonly net: bigint;

@@ -1,6 +1,6 @@
-import { hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
+import { hasPrefix, viewOf } from '@sluice/shared/solana/encoding/bytes.ts';
 import { rateDenominator, type TierRates } from '../../kit/fee-tier.ts';
-import { malformed } from '../../seam/outcome.ts';
+import { malformed } from '../../kit/decode.ts';
 import type { DecodedConstants, ReadAccount } from '../../seam/venue.ts';
 import { config, configLength } from './layout.ts';
 import { decodePool } from './pool.ts';
@@ -9,7 +9,7 @@ import { accountDiscriminators } from './program.ts';
 /** Reads a fee tier; null if the bytes are not one, or no trade could pay its rates. Never throws. */
 export function decodeConfig(data: Uint8Array): TierRates | null {
   if (data.length < configLength || !hasPrefix(data, accountDiscriminators.config)) return null;
-  const view = new DataView(data.buffer, data.byteOffset, data.length);
+  const view = viewOf(data);
   const rate = (at: number): bigint => BigInt(view.getUint32(at, true));
   const rates = { trade: rate(config.tradeFeeRate), protocol: rate(config.protocolFeeRate), fund: rate(config.fundFeeRate) };
   return rates.trade < rateDenominator && rates.protocol + rates.fund <= rateDenominator ? rates : null;

@@ -1,4 +1,4 @@
-import { anchorFault } from '../../seam/anchor-errors.ts';
+import { tradeFaultsOf } from '../../kit/faults.ts';
 import type { Venue } from '../../seam/venue.ts';
 import { constantsOf } from './config.ts';
 import { decode, decodeAccount } from './decode.ts';
@@ -19,5 +19,5 @@ export const raydiumClmm: Venue = {
   curves: null,
   quoting,
   signing: null,
-  tradeFault: anchorFault,
+  tradeFault: tradeFaultsOf({}),
 };

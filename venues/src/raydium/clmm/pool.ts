@@ -1,5 +1,5 @@
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
-import { hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
+import { hasPrefix, u128At, viewOf } from '@sluice/shared/solana/encoding/bytes.ts';
 import { dynamicFeeLength, pool as poolAt, poolLength } from './layout.ts';
 import { accountDiscriminators } from './program.ts';
 
@@ -26,14 +26,10 @@ export interface ClmmPool {
   readonly bitmap: Uint8Array;
 }
 
-function u128(view: DataView, at: number): bigint {
-  return view.getBigUint64(at, true) | (view.getBigUint64(at + 8, true) << 64n);
-}
-
 /** Reads a pool's account; null if the bytes are not one. Never throws. */
 export function decodePool(data: Uint8Array): ClmmPool | null {
   if (data.length < poolLength || !hasPrefix(data, accountDiscriminators.pool)) return null;
-  const view = new DataView(data.buffer, data.byteOffset, data.length);
+  const view = viewOf(data);
   const key = (at: number): string => encodeBase58(data, at, 32);
   return {
     config: key(poolAt.config),
@@ -42,8 +38,8 @@ export function decodePool(data: Uint8Array): ClmmPool | null {
     vault0: key(poolAt.vault0),
     vault1: key(poolAt.vault1),
     tickSpacing: view.getUint16(poolAt.tickSpacing, true),
-    liquidity: u128(view, poolAt.liquidity),
-    sqrtPriceX64: u128(view, poolAt.sqrtPrice),
+    liquidity: u128At(view, poolAt.liquidity),
+    sqrtPriceX64: u128At(view, poolAt.sqrtPrice),
     tick: view.getInt32(poolAt.tick, true),
     status: data[poolAt.status]!,
     feeOn: data[poolAt.feeOn]!,

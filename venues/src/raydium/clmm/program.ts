@@ -1,3 +1,4 @@
+import { anchorNames } from '../../kit/decode.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 
 /** Raydium CLMM. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
@@ -20,32 +21,19 @@ export const swapAccounts = { config: 1, pool: 2, inputVault: 5, outputVault: 6 
 /** The creator of a pool, in both instructions that make one. */
 export const creatorAccount = 0;
 
-/** Known events without a trade or a new pool: discriminator in hex → name. */
-export const ignoredEvents: ReadonlyMap<string, string> = new Map([
-  ['f7bd07776a705f97', 'ConfigChangeEvent'],
-  ['641e57f9c4df9ace', 'CreatePersonalPositionEvent'],
-  ['314f69d420221e54', 'IncreaseLiquidityEvent'],
-  ['3ade563a44325538', 'DecreaseLiquidityEvent'],
-  ['ed7094e63954b4a2', 'LiquidityCalculateEvent'],
-  ['7ef0afce9e58996b', 'LiquidityChangeEvent'],
-  ['a6ae69c051a15369', 'CollectPersonalFeeEvent'],
-  ['ce57114f2d29d53d', 'CollectProtocolFeeEvent'],
-  ['6d7fba4e724125ec', 'UpdateRewardInfosEvent'],
-  ['6a18475539a99ed8', 'OpenLimitOrderEvent'],
-  ['0b780dccc75713c8', 'IncreaseLimitOrderEvent'],
-  ['463028dddbedd4a3', 'DecreaseLimitOrderEvent'],
-  ['58774da47d7c0ac2', 'SettleLimitOrderEvent'],
-]);
+/** Known events without a trade or a new pool. */
+export const ignoredEvents = anchorNames(
+  'event',
+  `ConfigChangeEvent CreatePersonalPositionEvent IncreaseLiquidityEvent DecreaseLiquidityEvent LiquidityCalculateEvent
+  LiquidityChangeEvent CollectPersonalFeeEvent CollectProtocolFeeEvent UpdateRewardInfosEvent OpenLimitOrderEvent
+  IncreaseLimitOrderEvent DecreaseLimitOrderEvent SettleLimitOrderEvent`,
+);
 
-export const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
-  [accountDiscriminators.config, 'AmmConfig'],
-  [accountDiscriminators.tickArray, 'TickArrayState'],
-  [bytes('3c9624db61808b99'), 'TickArrayBitmapExtension'],
-  [bytes('7aaec5358109a584'), 'ObservationState'],
-  [bytes('466f967ee60f1975'), 'PersonalPositionState'],
-  [bytes('64e2916392daa06a'), 'ProtocolPositionState'],
-  [bytes('13ec3aed51deb7fc'), 'OperationState'],
-];
+export const ignoredAccounts = anchorNames(
+  'account',
+  `AmmConfig TickArrayState TickArrayBitmapExtension ObservationState PersonalPositionState ProtocolPositionState
+  OperationState`,
+);
 
 /** Address of the account with the ticks from `start` on. Throws TypeError if the pool is not an address. */
 export function tickArrayAddress(pool: string, start: number): string {

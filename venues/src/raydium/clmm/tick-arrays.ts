@@ -1,16 +1,9 @@
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
-import { hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
+import { hasPrefix, i128At, viewOf } from '@sluice/shared/solana/encoding/bytes.ts';
 import { keepDerived } from '@sluice/shared/solana/addresses/derived.ts';
+import type { LiquidityTick } from '../../kit/ticks.ts';
 import { tickArray, tickArrayLength, ticksPerArray } from './layout.ts';
 import { accountDiscriminators, tickArrayAddress } from './program.ts';
-
-/** A tick at which positions begin or end, with the liquidity that is added there if the price rises. */
-export interface ClmmTick {
-  readonly tick: number;
-  readonly net: bigint;
-  /** Limit orders wait there. */
-  readonly hasOrders: boolean;
-}
 
 /** Arrays that one quote uses in one direction. The program passes as many as the transaction names. */
 const arraysPerSwap = 3;
@@ -36,18 +29,17 @@ export function arrayStarts(bitmap: Uint8Array, currentTick: number, tickSpacing
 export const arrayAt = keepDerived((pool: string, start: string) => tickArrayAddress(pool, Number(start)));
 
 /** The ticks of an array of this pool that hold liquidity or orders, the lowest first; null if the bytes are not such an array. Never throws. */
-export function decodeTickArray(data: Uint8Array, pool: string): readonly ClmmTick[] | null {
+export function decodeTickArray(data: Uint8Array, pool: string): readonly LiquidityTick[] | null {
   if (data.length < tickArrayLength || !hasPrefix(data, accountDiscriminators.tickArray)) return null;
   if (encodeBase58(data, tickArray.pool, 32) !== pool) return null;
-  const view = new DataView(data.buffer, data.byteOffset, data.length);
-  const ticks: ClmmTick[] = [];
+  const view = viewOf(data);
+  const ticks: LiquidityTick[] = [];
   for (let index = 0; index < ticksPerArray; index++) {
     const at = tickArray.ticks + index * tickArray.tickLength;
     const isEmpty = (from: number, bytes: number): boolean => data.subarray(at + from, at + from + bytes).every((byte) => byte === 0);
     const hasOrders = !isEmpty(tickArray.orders, 16);
     if (isEmpty(tickArray.gross, 16) && !hasOrders) continue;
-    const net = view.getBigUint64(at + tickArray.net, true) | (view.getBigInt64(at + tickArray.net + 8, true) << 64n);
-    ticks.push({ tick: view.getInt32(at, true), net, hasOrders });
+    ticks.push({ tick: view.getInt32(at, true), net: i128At(view, at + tickArray.net), isEnd: hasOrders });
   }
   return ticks;
 }

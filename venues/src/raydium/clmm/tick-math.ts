@@ -1,12 +1,10 @@
-/** Prices of ticks: tick `t` has the price 1.0001^t, and its square root is a Q64.64 integer, rounded as the program rounds. */
-export const maxTick = 443_636;
-export const minTick = -maxTick;
-export const minSqrtPrice = 4_295_048_016n;
+import { product } from '../../kit/ticks.ts';
+
 export const maxSqrtPrice = 79_226_673_521_066_979_257_578_248_091n;
 
 const maxU128 = (1n << 128n) - 1n;
 
-/** Square roots of 1.0001^-(2^i) as Q64.64, for i from 0 to 18. Each product is cut to 64 bits, so the order of the factors matters. */
+/** Square roots of 1.0001^-(2^i) as Q64.64, for i from 0 to 18. They are the constants of the program. */
 const falling: readonly bigint[] = [
   0xfffcb933bd6fb800n,
   0xfff97272373d4000n,
@@ -31,8 +29,6 @@ const falling: readonly bigint[] = [
 
 /** Square root of the price of a tick, Q64.64. The tick must lie within `minTick` and `maxTick`. */
 export function sqrtPriceOfTick(tick: number): bigint {
-  const exponent = Math.abs(tick);
-  let ratio = 1n << 64n;
-  for (const [bit, factor] of falling.entries()) if ((exponent & (1 << bit)) !== 0) ratio = (ratio * factor) >> 64n;
+  const ratio = product(Math.abs(tick), falling, 64n);
   return tick > 0 ? maxU128 / ratio : ratio;
 }

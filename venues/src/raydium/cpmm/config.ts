@@ -1,7 +1,7 @@
-import { hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
+import { hasPrefix, viewOf } from '@sluice/shared/solana/encoding/bytes.ts';
 import { sameReserves, stateOfReserves } from '../../kit/constant-product.ts';
 import { feesInParts, rateDenominator, type TierRates } from '../../kit/fee-tier.ts';
-import { malformed } from '../../seam/outcome.ts';
+import { malformed } from '../../kit/decode.ts';
 import type { DecodedConstants, Fee, PoolReserves, VenueTrade } from '../../seam/venue.ts';
 import { config, configLength } from './layout.ts';
 import { accountDiscriminators } from './program.ts';
@@ -15,7 +15,7 @@ export type CpmmRates = TierRates & {
 /** Reads a fee tier; null if the bytes are not one, or no trade could pay its rates. Never throws. */
 export function decodeConfig(data: Uint8Array): CpmmRates | null {
   if (data.length < configLength || !hasPrefix(data, accountDiscriminators.config)) return null;
-  const view = new DataView(data.buffer, data.byteOffset, data.length);
+  const view = viewOf(data);
   const rate = (at: number): bigint => view.getBigUint64(at, true);
   const rates = {
     trade: rate(config.tradeFeeRate),
@@ -33,9 +33,8 @@ export function constantsOf(data: Uint8Array): DecodedConstants {
 }
 
 /** Splits the trade fee of a trade, and adds the part that stays in the pool to the reserves. */
-export function withParts(trade: VenueTrade & { readonly reserves: PoolReserves }, rates: CpmmRates): VenueTrade {
+export function withParts(trade: VenueTrade, { virtualBase, virtualQuote }: PoolReserves, rates: CpmmRates): VenueTrade {
   const fees = feesInParts(trade.fees, rates);
   const stays = (coin: Fee['coin']): bigint => fees.find((fee) => fee.kind === 'lp' && fee.coin === coin)?.amount ?? 0n;
-  const { virtualBase, virtualQuote } = trade.reserves;
   return { ...trade, ...stateOfReserves(sameReserves(virtualBase + stays('base'), virtualQuote + stays('quote'))), fees };
 }

@@ -1,7 +1,7 @@
 import type { Venue } from '../../seam/venue.ts';
 import { constantsOf } from './config.ts';
 import { decode, decodeAccount } from './decode.ts';
-import { tradeFault } from './errors.ts';
+import { tradeFaultsOf } from '../../kit/faults.ts';
 import { openingInstructions, programId } from './program.ts';
 import { quoting } from './quote.ts';
 
@@ -24,5 +24,6 @@ export const raydiumCpmm: Venue = {
   curves: null,
   quoting,
   signing: null,
-  tradeFault,
+  /** Source: `error.rs` of raydium-cp-swap. */
+  tradeFault: tradeFaultsOf({ slippage: { ExceededSlippage: 6005 }, stale_accounts: { InvalidVault: 6008 } }),
 };

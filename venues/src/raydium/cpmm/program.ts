@@ -1,3 +1,5 @@
+import { anchorNames } from '../../kit/decode.ts';
+
 /** Raydium CPMM. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
 export const programId = 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C';
 
@@ -30,11 +32,7 @@ export const openingInstructions: readonly OpeningForm[] = [
   { discriminator: bytes('3f37fe4131b25979'), creator: 1, pool: 4, mints: [5, 6], vaults: [11, 12], tokenPrograms: [17, 18] },
 ];
 
-/** Known events without a trade: discriminator in hex → name. */
-export const ignoredEvents: ReadonlyMap<string, string> = new Map([['79a3cdc939da753c', 'LpChangeEvent']]);
+/** Known events without a trade. */
+export const ignoredEvents = anchorNames('event', 'LpChangeEvent');
 
-export const ignoredAccounts: readonly (readonly [Uint8Array, string])[] = [
-  [accountDiscriminators.config, 'AmmConfig'],
-  [bytes('7aaec5358109a584'), 'ObservationState'],
-  [bytes('e0531c4f0afda11c'), 'Permission'],
-];
+export const ignoredAccounts = anchorNames('account', 'AmmConfig ObservationState Permission');

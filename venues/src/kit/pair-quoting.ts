@@ -1,0 +1,75 @@
+import { flipPrice } from '../seam/flip.ts';
+import { ownedData, quoteFault, type AccountLookup, type QuoteFault, type VenueQuoting } from '../seam/quoting.ts';
+import type { Fee, PriceState } from '../seam/venue.ts';
+import { malformed } from './decode.ts';
+import { quotePool, type PoolSwap } from './pool-quote.ts';
+import { coinsOf } from './swap-trade.ts';
+
+/** A pool of coins 0 and 1. Coin 0 is the base. */
+export interface PairState {
+  readonly price: PriceState;
+  /** `amount` reaches the vault, or leaves it if `exactIn` is false. `coins` are the names of what comes in and goes out, for the fees. */
+  swap(amount: bigint, exactIn: boolean, pays0: boolean, coins: Readonly<Record<'in' | 'out', Fee['coin']>>): PoolSwap | QuoteFault;
+}
+
+/** A program whose pools name both of their coins, and are not found by them. Either coin may be the token that is traded. */
+export interface PairVenue<Pool> {
+  readonly programId: string;
+  /** Null if the bytes are not a pool. */
+  decode(data: Uint8Array): Pool | null;
+  coins(pool: Pool): readonly [string, string];
+  /** What is wrong with a field of the pool; null for nothing. */
+  fault?(pool: Pool): string | null;
+  /** The fee of the pool cannot be computed. */
+  hasUnknownFee?(pool: Pool): boolean;
+  isClosed?(pool: Pool, unixTimeS: number): boolean;
+  /** Further accounts on which a swap depends. They are read in a second round. */
+  needs(pool: Pool, address: string): readonly string[];
+  /** A text says why these accounts cannot be used. */
+  open(pool: Pool, address: string, accounts: AccountLookup): PairState | string;
+}
+
+export function pairQuoting<Pool>(venue: PairVenue<Pool>): VenueQuoting {
+  return {
+    settings: [],
+    countsTransferFees: true,
+    accountsOf: () => null,
+    open(mint, [address, ...others], accounts, mintOf) {
+      const data = ownedData(accounts, address, venue.programId);
+      const pool = data === null ? null : venue.decode(data);
+      const coins: readonly string[] = pool === null ? [] : venue.coins(pool);
+      const place = coins.indexOf(mint.address);
+      if (pool === null || place === -1) return { kind: 'absent' };
+      const fault = venue.fault?.(pool) ?? null;
+      if (fault !== null) return malformed(fault);
+      const quoteMint = coins[1 - place]!;
+      const shown = { address, quoteMint, curve: false, complete: false, reserves: null, build: noOrders };
+      if (venue.hasUnknownFee?.(pool) === true) return { kind: 'open', pool: { ...shown, quote: () => quoteFault('unknown_fee') } };
+      const needed = venue.needs(pool, address);
+      if (!needed.every((account) => others.includes(account))) return { kind: 'more', addresses: needed };
+      const state = venue.open(pool, address, accounts);
+      if (typeof state === 'string') return malformed(state);
+      const price = place === 0 ? state.price : flipPrice(state.price);
+      const quoted = {
+        price,
+        token: mint.transferFee,
+        money: mintOf(quoteMint)?.transferFee ?? null,
+        swap: (amount: bigint, exactIn: boolean, isBuy: boolean) => state.swap(amount, exactIn, isBuy !== (place === 0), coinsOf(!isBuy)),
+      };
+      return {
+        kind: 'open',
+        pool: {
+          ...shown,
+          reserves: price.reserves,
+          quote: (trade, at) =>
+            venue.isClosed?.(pool, at.unixTimeS) === true ? quoteFault('disabled') : quotePool(quoted, trade, at.slot),
+        },
+      };
+    },
+  };
+}
+
+/** Builds the order of a venue to which no orders are sent. */
+function noOrders(): never {
+  throw new TypeError('Orders on this venue are not supported.');
+}
