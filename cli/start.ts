@@ -30,7 +30,7 @@ import { withSimulatedImages } from '@sluice/simnet/market/images.ts';
 import { marketAtSpeed } from '@sluice/simnet/market/market.ts';
 import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
 import { airdropCommandLine, atUsualPort } from './start/local-node.ts';
-import { gatewayUrl } from './gateway/gateway-url.ts';
+import { gatewayUrl } from './gateway/gateway-probe.ts';
 import { closeOnStop, Closers } from './start/lifecycle.ts';
 import { ownCommand } from './start/own-command.ts';
 import { startOutput, type StartOutput } from './start/start-output.ts';

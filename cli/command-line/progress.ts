@@ -9,10 +9,7 @@ type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'write' | 'columns'>;
 /** The progress lines of all running tasks. Only the last one is shown: its task is a step of the others. */
 const lines: (() => string)[] = [];
 
-/**
- * Shows one line on standard error, if that is a terminal, while work takes longer than two seconds. `text` returns what is being done. The
- * returned function removes the line.
- */
+/** Shows one line on a terminal's standard error while work takes longer than two seconds: what `text` returns. The returned function removes it. */
 export function showProgress(text: () => string, output: Terminal = process.stderr): () => void {
   if (!output.isTTY) return () => undefined;
   const beganMs = performance.now();

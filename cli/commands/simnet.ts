@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { decimalText } from '@sluice/shared/solana/encoding/amounts.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { lamportsPerSol, solDecimals } from '@sluice/shared/solana/well-known.ts';
@@ -50,7 +51,9 @@ const run = action({
     closers.add('simnet', () => simnet.close());
     if (values.json) printJson({ rpcUrl: simnet.rpcUrl, wsUrl: simnet.wsUrl, seed, simulated: true });
     else print(`A SIMULATED chain is running.\n\n  SOLANA_RPC_URL=${simnet.rpcUrl}\n  SOLANA_WS_URL=${simnet.wsUrl}\n`);
-    return untilAborted(signal);
+    // The signal handler usually ends the process first, once everything is closed.
+    await once(signal, 'abort');
+    return 0;
   },
 });
 
@@ -79,13 +82,6 @@ const giveSol = action({
     };
   },
 });
-
-/** The signal handler usually ends the process first, once everything is closed. */
-function untilAborted(signal: AbortSignal): Promise<number> {
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(0), { once: true });
-  });
-}
 
 export const command: Command = {
   about: 'Run a simulated Solana chain, or use one that runs.',

@@ -1,9 +1,25 @@
+import type { Config } from '@sluice/shared/config/config.ts';
+import { UsageError } from '../command-line/command.ts';
 import { ownCommand } from '../start/own-command.ts';
 
 const timeoutMs = 3_000;
 
+/** The URL of a gateway with these settings, as seen from its own machine. */
+export function gatewayUrl(config: Config): string {
+  const anyAddress: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
+  const host = anyAddress[config.host] ?? (config.host.includes(':') ? `[${config.host}]` : config.host);
+  return `${config.tls === null ? 'http' : 'https'}://${host}:${config.port}`;
+}
+
+/** The HTTP URL that `--url` names. Throws `UsageError` if it is none. */
+export function httpUrl(base: string): string {
+  if (!URL.canParse(base) || !/^(http|ws)s?:$/.test(new URL(base).protocol))
+    throw new UsageError('--url takes a URL like http://127.0.0.1:8080');
+  return base.replace(/^ws/, 'http');
+}
+
 /** `isGateway`: null if nobody answered, or a proxy answered for a gateway that does not run. */
-export type Probe = { readonly ok: true } | { readonly ok: false; readonly isGateway: false | null; readonly fault: string };
+type Probe = { readonly ok: true } | { readonly ok: false; readonly isGateway: false | null; readonly fault: string };
 
 /** Asks whether a gateway answers at `url`, without an API key. `fault` says what is wrong and what to do, in plain words. */
 export async function probeGateway(url: string): Promise<Probe> {

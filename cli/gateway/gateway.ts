@@ -1,4 +1,3 @@
-import { type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
@@ -177,7 +176,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     throw error;
   }
   const life = { hub, transport, requests, waitMs: drainWaitMs, enter: (next: LifePhase) => void (phase = next), clock: keys.clock, log };
-  return running({ transport, hub, config, log, endpoints, drain: () => drain(life), end });
+  return running(transport, options, hub, endpoints, async () => {
+    await drain(life);
+    await end();
+  });
 }
 
 const noIngest: NonNullable<GatewayOptions['embeddedIngest']> = { metrics: () => [], parts: () => ({}) };
@@ -190,61 +192,34 @@ async function listen({ config, transport = 'auto', log }: GatewayOptions, handl
   return outcome.transport;
 }
 
-interface RunningParts {
-  readonly transport: Transport;
-  readonly hub: Hub;
-  readonly config: Config;
-  readonly log: Logger;
-  readonly endpoints: readonly BoundEndpoint[];
-  readonly drain: () => Promise<void>;
-  readonly end: () => Promise<void>;
-}
-
-function running({ transport, hub, config: { host, tls }, log, endpoints, drain: drainAll, end }: RunningParts): Gateway {
-  const { port, kind } = transport;
+/** `end` drains and ends all. */
+function running(
+  { port, kind }: Transport,
+  { config: { host, tls }, log }: GatewayOptions,
+  hub: Hub,
+  endpoints: readonly BoundEndpoint[],
+  end: () => Promise<void>,
+): Gateway {
   log.info({ port, transport: kind }, 'gateway_started');
   let closing: Promise<void> | null = null;
-  const drainAndEnd = async (): Promise<void> => {
-    await drainAll();
-    await end();
-    log.info({}, 'gateway_ended');
-  };
   return {
     port,
     url: `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     transport: kind,
     endpoints: endpoints.map(({ spec }) => spec),
     disconnect: (credential) => hub.connections.disconnect(credential),
-    close: () => (closing ??= drainAndEnd()),
+    close: () => (closing ??= end().then(() => log.info({}, 'gateway_ended'))),
   };
 }
 
-/** The read endpoints and what they need. */
-interface Reading {
-  readonly endpoints: readonly BoundEndpoint[];
-  readonly health: MarketHealth;
-  readonly counters: ReadCounters;
-  readonly quoteMetrics: () => Metric[];
-  /** Whether the chain is simulated; false while that is unknown. */
-  readonly simulated: () => boolean;
-  /** Price of SOL in USD; null if it is unknown. */
-  readonly solUsd: () => number | null;
-  close(): void;
-}
+type Reading = ReturnType<typeof openReading>;
 
+/** The read endpoints and what they need. */
 function openReading(
-  {
-    config,
-    bus,
-    market,
-    directory,
-    metadata,
-    clock,
-    paperBalanceOf,
-    log,
-  }: GatewayOptions & Pick<ReadsParts, 'market' | 'clock' | 'paperBalanceOf'> & { readonly directory: PoolLookup; readonly clock: Clock },
+  options: GatewayOptions & Pick<ReadsParts, 'market' | 'clock' | 'paperBalanceOf'> & { readonly directory: PoolLookup },
   hub: Hub,
-): Reading {
+) {
+  const { config, bus, market, directory, metadata, clock, paperBalanceOf, log } = options;
   const ended = new AbortController();
   const rpc = chainRpc(config.rpc?.httpUrls ?? null);
   logSuspensions(config.rpc?.httpUrls ?? [], log);
@@ -263,11 +238,12 @@ function openReading(
   return {
     endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues, solUsd, clock, paperBalanceOf })],
     health,
-    simulated: () => health.simulated === true,
+    /** Whether the chain is simulated; false while that is unknown. */
+    simulated: (): boolean => health.simulated === true,
     solUsd,
-    counters: { tokens: reads.book, accounts: reader.counters, rpc: () => rpc.health() },
-    quoteMetrics: () => marketMetrics(markets.counts),
-    close: () => {
+    counters: { tokens: reads.book, accounts: reader.counters, rpc: () => rpc.health() } satisfies ReadCounters,
+    quoteMetrics: (): Metric[] => marketMetrics(markets.counts),
+    close: (): void => {
       ended.abort();
       health.close();
       fetcher.close();

@@ -32,13 +32,8 @@ export async function atUsualPort<T>(startAt: (port: number) => Promise<T>): Pro
   }
 }
 
-export interface Airdropped {
-  readonly signature: string;
-  readonly balanceLamports: bigint;
-}
-
 /** Requests lamports for a wallet, and waits until they have landed. Throws a `CommandError` if the node refuses, or cannot be reached. */
-export async function airdrop(rpcUrl: string, address: string, lamports: bigint): Promise<Airdropped> {
+export async function airdrop(rpcUrl: string, address: string, lamports: bigint) {
   const rpc = createRpc([rpcUrl], { timeoutMs });
   const textOf = nodeTextOf(rpcUrl);
   try {

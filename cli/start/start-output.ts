@@ -6,28 +6,23 @@ import { print } from '../command-line/terminal.ts';
 const holdLogsMs = 30_000;
 
 /** The output of `start` until its log is printed. */
-export interface StartOutput {
-  /** The part of the start that begins now. A terminal shows it. */
-  step(text: string): void;
-  /** Prints `block` (the summary with link, key and wallet), and then the stored log lines. */
-  succeed(block: string): void;
-  /** Prints the log. */
-  fail(): void;
-}
+export type StartOutput = ReturnType<typeof startOutput>;
 
 /** Create it before the logs and threads, because it holds their lines. */
-export function startOutput(terminal: Parameters<typeof showProgress>[1] = process.stderr): StartOutput {
+export function startOutput(terminal: Parameters<typeof showProgress>[1] = process.stderr) {
   const held = holdLogs(holdLogsMs);
   let step = 'starting';
   const stop = showProgress(() => step, terminal);
   return {
-    step: (text) => void (step = text),
-    succeed: (block) => {
+    /** The part of the start that begins now. A terminal shows it. */
+    step: (text: string): void => void (step = text),
+    /** Prints `block` (the summary with link, key and wallet), and then the stored log lines. */
+    succeed: (block: string): void => {
       stop();
       print(block);
       held.release();
     },
-    fail: () => {
+    fail: (): void => {
       stop();
       held.release();
     },

@@ -72,10 +72,7 @@ function releaseManifest() {
   };
 }
 
-/**
- * The command `sluice`. A shell replaces itself with Node.js and the flags of the program, so that signals reach the program, once, and no
- * further process waits for it.
- */
+/** The command `sluice`. The shell replaces itself, so that signals reach the program, once, and no further process waits for it. */
 function launcher() {
   const { scripts } = manifestOf();
   const runs = (/** @type {string} */ name) => scripts[name]?.replace(/ run\.mjs .*/, ` "$root/run.mjs" ${name} "$@"`);

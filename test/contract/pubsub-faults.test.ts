@@ -1,5 +1,6 @@
 import { firstDropMs, FrameFaults, maxFaults } from '@sluice/shared/solana/pubsub/frame-faults.ts';
-import { isTooDeep, maxFrameDepth, methodAtHead, subscriptionAtTail } from '@sluice/shared/solana/pubsub/frame-shape.ts';
+import { maxFrameDepth, methodAtHead, subscriptionAtTail } from '@sluice/shared/solana/pubsub/frame-shape.ts';
+import { isTooDeep } from '@sluice/shared/solana/rpc/answers/nesting.ts';
 import { RpcSocket } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { accountSubscription, slotSubscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { Writable } from 'node:stream';
@@ -183,9 +184,9 @@ describe('the shape of a frame', () => {
 
   it('is too deep if the brackets outside of strings are', () => {
     const nested = (levels: number): Buffer => Buffer.from(`${'[{"a":'.repeat(levels)}"\\"[[[["${'}]'.repeat(levels)}`);
-    expect(isTooDeep(nested(maxFrameDepth / 2))).toBe(false);
-    expect(isTooDeep(nested(maxFrameDepth / 2 + 1))).toBe(true);
-    expect(isTooDeep(Buffer.from(JSON.stringify('['.repeat(1_000))))).toBe(false);
-    expect(isTooDeep(Buffer.from(`"${'['.repeat(1_000)}`))).toBe(false);
+    expect(isTooDeep(nested(maxFrameDepth / 2), maxFrameDepth)).toBe(false);
+    expect(isTooDeep(nested(maxFrameDepth / 2 + 1), maxFrameDepth)).toBe(true);
+    expect(isTooDeep(Buffer.from(JSON.stringify('['.repeat(1_000))), maxFrameDepth)).toBe(false);
+    expect(isTooDeep(Buffer.from(`"${'['.repeat(1_000)}`), maxFrameDepth)).toBe(false);
   });
 });

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { PartReport } from '@sluice/shared/operations/readiness.ts';
-import { gatewayUrl } from '../../gateway/gateway-url.ts';
-import { probeGateway } from '../../gateway/gateway-probe.ts';
+import { gatewayUrl, probeGateway } from '../../gateway/gateway-probe.ts';
 import { listenerAt } from '../../gateway/listener-owner.ts';
 import { fail, ok, reason, warn, type Finding } from './finding.ts';
 

@@ -5,9 +5,8 @@ import { needsPepper, openKeyHash } from '@sluice/gateway/auth/pepper.ts';
 import { storeFault } from '@sluice/gateway/store/backup/back-up.ts';
 import { loadUws } from '@sluice/gateway/transport/uws-load.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
-import { openStoreOf } from '../store/with-store.ts';
-import { clockFindings } from './clock.ts';
-import { fail, ok, reason, warn, type Finding } from './finding.ts';
+import { withStore } from '../store/with-store.ts';
+import { clockFindings, fail, ok, reason, tried, warn, type Finding } from './finding.ts';
 
 const leastNode = [20, 19] as const;
 
@@ -48,23 +47,18 @@ export async function checkDataDir(config: Config): Promise<readonly Finding[]> 
   return [...findings, ...(await checkStore(config))];
 }
 
-async function checkStore(config: Config): Promise<readonly Finding[]> {
-  try {
+function checkStore(config: Config): Promise<readonly Finding[]> {
+  return tried('store', async () => {
     const damage = config.databaseUrl === null ? await storeFault(config.dataDir) : null;
     if (damage !== null) return [fail('store', damage)];
-    const store = await openStoreOf(config);
-    try {
+    return withStore(config, async (store) => {
       // Fails if the pepper is missing or belongs to another store.
       if (await needsPepper(store)) await openKeyHash(store);
       const keys = await store.keys.countLive();
       const kind = config.databaseUrl === null ? 'SQLite' : 'PostgreSQL';
       return [ok('store', `${kind}, ${keys} ${keys === 1 ? 'key' : 'keys'}`), ...clockFindings(store.time)];
-    } finally {
-      await store.close();
-    }
-  } catch (error) {
-    return [fail('store', reason(error))];
-  }
+    });
+  });
 }
 
 export function checkPassphrase(config: Config): Finding {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { gatewayStatusPrefix } from '@sluice/gateway/operations/presence.ts';
 import { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
@@ -6,8 +7,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import { inspectRedis } from '@sluice/shared/bus/redis/redis-inspect.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
-import { clockFindings } from './clock.ts';
-import { fail, ok, reason, warn, type Finding } from './finding.ts';
+import { clockFindings, ok, tried, warn, type Finding } from './finding.ts';
 import { judgeRedis, redisSettings } from './redis-settings.ts';
 
 const timeoutMs = 5_000;
@@ -17,11 +17,8 @@ const roundTrips = 10;
 /** Connects to the bus like ingest and gateway, measures the round trip, and counts the connected processes. */
 export async function checkRedis({ redisUrls }: Config): Promise<readonly Finding[]> {
   if (redisUrls === null) return [ok('bus', 'in the process, because REDIS_URL is not set; only start works')];
-  try {
-    return await withTimeout(askBoth(redisUrls));
-  } catch (error) {
-    return [fail('redis', reason(error))];
-  }
+  const late = pause(timeoutMs, undefined, { ref: false }).then(() => Promise.reject(new Error(`no answer within ${timeoutMs / 1000} s`)));
+  return tried('redis', () => Promise.race([askBoth(redisUrls), late]));
 }
 
 async function askBoth(redisUrls: readonly string[]): Promise<readonly Finding[]> {
@@ -50,11 +47,4 @@ async function askRedis(redisUrls: readonly string[]): Promise<readonly Finding[
   } finally {
     await bus.close();
   }
-}
-
-function withTimeout<T>(work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, join } from 'node:path';
@@ -70,17 +71,17 @@ async function checkSigner(config: Config, store: Store): Promise<Finding> {
 }
 
 /** Only the user of the signing process can check its audit logs, so they are not checked here. */
-function checkSocket(path: string): Promise<Finding> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('error', (error) =>
-      resolve(fail('signer', `no process listens at SIGNER_SOCKET, or this user may not connect: ${reason(error)}`)),
+async function checkSocket(path: string): Promise<Finding> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    return ok(
+      'signer',
+      `a signing process of another user listens at ${path}. Check its audit logs as that user: \`sluice wallets audit\``,
     );
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(
-        ok('signer', `a signing process of another user listens at ${path}. Check its audit logs as that user: \`sluice wallets audit\``),
-      );
-    });
-  });
+  } catch (error) {
+    return fail('signer', `no process listens at SIGNER_SOCKET, or this user may not connect: ${reason(error)}`);
+  } finally {
+    socket.destroy();
+  }
 }

@@ -1,16 +1,14 @@
 import { newToken, tokenHash } from '@sluice/gateway/accounts/secrets.ts';
 import { newKeyId } from '@sluice/gateway/auth/key-format.ts';
-import { maxAccounts, operatorAccountId, type StoredAccount } from '@sluice/gateway/store/sql/tables/accounts.ts';
+import { maxAccounts, operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { Config } from '@sluice/shared/config/config.ts';
 import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { isOnCurve, isSmallOrder } from '@sluice/shared/solana/addresses/curve.ts';
 import { planNames } from '@sluice/shared/wire/values/plans.ts';
 import { action, type Command, CommandError, inQuotes, loadConfig, option, required, UsageError } from '../../command-line/command.ts';
 import { readPlan } from './key-options.ts';
-import { noteOperator } from '../store/operator-log.ts';
 import { isoTime, tableText } from '../../command-line/terminal.ts';
-import { storeNote, withStore } from '../store/with-store.ts';
+import { noteOperator, storeNote, withStore } from '../store/with-store.ts';
 
 /** How long a sign-in link is valid. */
 const linkLifeMs = 10 * 60_000;
@@ -104,10 +102,11 @@ const link = action({
   args: { '[<id>]': 'the account to sign in to. Default: operator' },
   async run(_, [id = operatorAccountId]) {
     const config = loadConfig();
-    const address = dashboardAddress(config);
+    if (config.publicUrl === null) throw new CommandError('The public URL of the dashboard is unknown. Set PUBLIC_URL.');
     const token = newToken();
     const expiresAtMs = await withStore(config, async (store) => {
-      if (!isLive(await store.accounts.byId(id))) throw noSuchAccount(id);
+      const account = await store.accounts.byId(id);
+      if (account === null || account.disabledAtMs !== null) throw noSuchAccount(id);
       await noteOperator(store, 'accounts link', `account ${id}`);
       const nowMs = store.time.nowMs();
       const stored = { hash: tokenHash(token), accountId: id, expiresAtMs: nowMs + linkLifeMs };
@@ -116,19 +115,10 @@ const link = action({
       return stored.expiresAtMs;
     });
     // Browsers do not send the part after `#` to a server, so the token appears in no log.
-    const url = `${address}/#sign-in=${token}`;
+    const url = `${config.publicUrl}/#sign-in=${token}`;
     return { json: { accountId: id, url, expiresAtMs }, text: `${url}\n\nThe link signs in as ${id}. It works once, within ten minutes.` };
   },
 });
-
-function isLive(account: StoredAccount | null): boolean {
-  return account !== null && account.disabledAtMs === null;
-}
-
-function dashboardAddress({ publicUrl }: Config): string {
-  if (publicUrl !== null) return publicUrl;
-  throw new CommandError('The public URL of the dashboard is unknown. Set PUBLIC_URL.');
-}
 
 function noSuchAccount(id: string): CommandError {
   return new CommandError(`There is no account ${inQuotes(id)} that this command can change. List the accounts: sluice accounts list`);

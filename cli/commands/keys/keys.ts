@@ -19,9 +19,8 @@ import {
   UsageError,
 } from '../../command-line/command.ts';
 import { readLabel, readPlan, readRanges, readScopes, wholeKeyMessage } from './key-options.ts';
-import { noteOperator } from '../store/operator-log.ts';
 import { isoTime, tableText } from '../../command-line/terminal.ts';
-import { storeNote, withStore } from '../store/with-store.ts';
+import { noteOperator, storeNote, withStore } from '../store/with-store.ts';
 
 const maxRequestsPerMinute = 10_000_000;
 

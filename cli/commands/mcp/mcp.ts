@@ -1,8 +1,8 @@
 import { Sluice } from '@sluice/client';
 import manifest from '../../../package.json' with { type: 'json' };
 import { action, CommandError, flag, loadConfig, option } from '../../command-line/command.ts';
-import { gatewayUrl, httpUrl } from '../../gateway/gateway-url.ts';
-import { keyForSluice } from '../keys/key-for-sluice.ts';
+import { gatewayUrl, httpUrl } from '../../gateway/gateway-probe.ts';
+import { keyForSluice } from '../keys/command-key.ts';
 import { ownCommand, ownProgram } from '../../start/own-command.ts';
 import { serveLines } from './json-rpc.ts';
 import { mcpServer } from './server.ts';

@@ -1,7 +1,7 @@
+import { cleanText } from '@sluice/shared/metadata/clean-text.ts';
 import { SchemaBook } from '@sluice/shared/wire/documents/openapi/schema-book.ts';
 import { SluiceError, type Sluice } from '@sluice/client';
 import { toolFaults, toolInputs } from '@sluice/shared/wire/documents/agent-tools.ts';
-import { boundTexts } from './bound-texts.ts';
 import { RpcRefusal, type Handle } from './json-rpc.ts';
 import type { Tool } from './tools.ts';
 
@@ -70,6 +70,32 @@ export function mcpServer({ sluice, tools, version, instructions }: McpServerOpt
       return failed(error instanceof Error ? error.message : String(error));
     }
   }
+}
+
+/** Characters of the texts that creators of tokens choose, by field. A model reads all of them. */
+const maxChars: ReadonlyMap<string, number> = new Map([
+  ['name', 64],
+  ['symbol', 32],
+  ['description', 280],
+]);
+/** Links that creators choose. A shortened link leads to another page, so a link that is too long becomes null. */
+const links: ReadonlySet<string> = new Set(['uri', 'image', 'twitter', 'telegram', 'website']);
+const maxLinkChars = 256;
+
+/** The answer of a tool with the texts of strangers cleaned and shortened. */
+function boundTexts<T>(answer: T): T {
+  return bounded(answer, '') as T;
+}
+
+function bounded(value: unknown, field: string): unknown {
+  if (typeof value === 'string') {
+    const max = maxChars.get(field);
+    if (max !== undefined) return cleanText(value, max);
+    return links.has(field) && value.length > maxLinkChars ? null : value;
+  }
+  if (Array.isArray(value)) return value.map((each) => bounded(each, field));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, bounded(each, name)]));
 }
 
 /**

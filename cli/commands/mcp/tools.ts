@@ -21,43 +21,37 @@ export const untrusted =
 
 type Call<N extends ToolName> = (sluice: Sluice, args: ToolArgs<N>, signal: AbortSignal) => Promise<object>;
 
-function reading<N extends ToolName>(name: N, title: string, description: string, call: Call<N>): Tool {
-  return { name, title, description, spends: false, call };
-}
-
-function trading<N extends 'buy' | 'sell' | 'paper_balance'>(name: N, title: string, description: string, call: Call<N>): Tool {
-  return { name, title, description, spends: true, call };
+function tool<N extends ToolName>(name: N, title: string, description: string, call: Call<N>, spends = false): Tool {
+  return { name, title, description, spends, call };
 }
 
 const readTools: readonly Tool[] = [
-  reading(
+  tool(
     'token_info',
     'Token',
     `Facts, price, market cap, liquidity and trading volume of one token. ${untrusted}`,
     (sluice, { mint }, signal) => sluice.tokenInfo(mint, { signal }),
   ),
-  reading(
+  tool(
     'token_candles',
     'Candles',
     'Open, high, low, close and volume of one token, oldest first.',
     (sluice, { mint, limit = fewRows, ...range }, signal) => sluice.candles(mint, { ...range, limit }, { signal }),
   ),
-  reading('token_trades', 'Trades', 'Recent trades of one token, newest first.', (sluice, { mint, limit = fewRows, ...page }, signal) =>
+  tool('token_trades', 'Trades', 'Recent trades of one token, newest first.', (sluice, { mint, limit = fewRows, ...page }, signal) =>
     sluice.trades(mint, { ...page, limit }, { signal }),
   ),
-  reading('portfolio', 'Portfolio', `All holdings of one wallet with their value. ${untrusted}`, (sluice, { publicKey }, signal) =>
+  tool('portfolio', 'Portfolio', `All holdings of one wallet with their value. ${untrusted}`, (sluice, { publicKey }, signal) =>
     sluice.portfolio(publicKey, { signal }),
   ),
-  reading(
+  tool(
     'quote',
     'Quote',
     'Quotes a buy or a sell at the current state, with fees and price impact. It places no order. To trade at this quote, give its `minOut` to `buy` or `sell`, and for a percentage also its `inAmount` as `maxIn`.',
     (sluice, args, signal) => sluice.quote(args, { signal }),
   ),
-  reading('order', 'Order', 'State, fill and error of one order of this API key.', (sluice, { id }, signal) =>
-    sluice.order(id, { signal }),
-  ),
-  reading('orders', 'Orders', 'Orders of this API key, newest first.', (sluice, { limit = fewRows, ...page }, signal) =>
+  tool('order', 'Order', 'State, fill and error of one order of this API key.', (sluice, { id }, signal) => sluice.order(id, { signal })),
+  tool('orders', 'Orders', 'Orders of this API key, newest first.', (sluice, { limit = fewRows, ...page }, signal) =>
     sluice.orders({ ...page, limit }, { signal }),
   ),
 ];
@@ -83,13 +77,21 @@ export function toolsOf({ allowTrading }: { readonly allowTrading: boolean }): r
 
   return [
     ...readTools,
-    trading('buy', 'Buy', `Buys a token with a custodial wallet. ${effect} ${bounded}`, (sluice, args, signal) =>
-      trade(args, (body, options) => sluice.buy(body, { ...options, signal })),
+    tool(
+      'buy',
+      'Buy',
+      `Buys a token with a custodial wallet. ${effect} ${bounded}`,
+      (sluice, args, signal) => trade(args, (body, options) => sluice.buy(body, { ...options, signal })),
+      true,
     ),
-    trading('sell', 'Sell', `Sells a token from a custodial wallet. ${effect} ${bounded}`, (sluice, args, signal) =>
-      trade(args, (body, options) => sluice.sell(body, { ...options, signal })),
+    tool(
+      'sell',
+      'Sell',
+      `Sells a token from a custodial wallet. ${effect} ${bounded}`,
+      (sluice, args, signal) => trade(args, (body, options) => sluice.sell(body, { ...options, signal })),
+      true,
     ),
-    trading(
+    tool(
       'paper_balance',
       'Paper balance',
       `Sets the SOL of a paper wallet, on a server that trades on paper. With \`reset\` the wallet also loses its tokens. ${allowTrading ? 'No real funds are involved.' : 'Refused: this server was started without --allow-trading.'}`,
@@ -97,6 +99,7 @@ export function toolsOf({ allowTrading }: { readonly allowTrading: boolean }): r
         if (!allowTrading) throw new Error(tradingOff);
         return sluice.setPaperBalance(args, { signal });
       },
+      true,
     ),
   ];
 }

@@ -12,8 +12,7 @@ import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { action, type Command, CommandError, inQuotes, loadConfig, option, required, UsageError } from '../../command-line/command.ts';
 import { writeKeyFile } from '../keys/key-file.ts';
-import { noteOperator } from '../store/operator-log.ts';
-import { withStore } from '../store/with-store.ts';
+import { noteOperator, withStore } from '../store/with-store.ts';
 
 /** Maximum size of a policy file or key file. */
 const maxFileBytes = 1 << 20;

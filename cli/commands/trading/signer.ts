@@ -12,20 +12,15 @@ It runs until SIGINT or SIGTERM. OPERATING.md describes the setup.`,
   async run(values) {
     const keystore = values.keystore ?? 'cluster';
     if (keystore !== 'cluster' && keystore !== 'simnet') throw new UsageError('--keystore takes cluster or simnet');
-    const {
-      signerSocket: socket,
-      signerDir: folder,
-      keystorePassphraseFile: passphraseFile,
-      signerLimits: limits,
-      logLevel,
-    } = loadConfig();
+    const config = loadConfig();
+    const { signerSocket: socket, signerDir: folder, keystorePassphraseFile: passphraseFile } = config;
     if (socket === null) throw new CommandError('SIGNER_SOCKET is not set. It is the socket that gateways connect to.');
     if (folder === null)
       throw new CommandError('SIGNER_DIR is not set. It is a folder that only the user of the signing process may enter.');
     if (passphraseFile === null) throw new CommandError('KEYSTORE_PASSPHRASE_FILE is not set. Its passphrase unlocks the wallets.');
-    const log = createLog({ level: logLevel, name: 'signer' });
+    const log = createLog({ level: config.logLevel, name: 'signer' });
     const ends = new Promise<StopReason>((resolve) => onStop(process.env, resolve));
-    const service = await serveSigner({ socket, folder, keystore, passphraseFile, limits, log });
+    const service = await serveSigner({ socket, folder, keystore, passphraseFile, limits: config.signerLimits, log });
     log.info({ reason: await ends }, 'stopping');
     await service.close();
     return 0;

@@ -4,10 +4,9 @@ import { paperKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
 import { action, CommandError, flag, inQuotes, loadConfig, option, UsageError } from '../../command-line/command.ts';
-import { gatewayUrl, httpUrl } from '../../gateway/gateway-url.ts';
-import { keyForSluice } from '../keys/key-for-sluice.ts';
-import { openKey, otherStore } from '../keys/temporary-key.ts';
-import { noteOperator } from '../store/operator-log.ts';
+import { gatewayUrl, httpUrl } from '../../gateway/gateway-probe.ts';
+import { noteOperator } from '../store/with-store.ts';
+import { keyForSluice, openKey, otherStore } from '../keys/command-key.ts';
 
 export const setPaperBalance = action({
   about:

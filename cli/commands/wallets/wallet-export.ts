@@ -4,9 +4,8 @@ import { keystoreName, readPassphrase } from '@sluice/trading/signer/custody/pas
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { action, CommandError, inQuotes, loadConfig, option, UsageError } from '../../command-line/command.ts';
 import { writeKeyFile } from '../keys/key-file.ts';
-import { noteOperator } from '../store/operator-log.ts';
 import { withProgress } from '../../command-line/progress.ts';
-import { withStore } from '../store/with-store.ts';
+import { noteOperator, withStore } from '../store/with-store.ts';
 
 /** The progress of a command that opens wallets: the passphrase is slow to check on purpose. */
 export const unlocking = 'unlocking the keystore';

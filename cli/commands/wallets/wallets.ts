@@ -20,9 +20,8 @@ import type { Store } from '@sluice/gateway/store/store.ts';
 import { action, type Command, CommandError, inQuotes, loadConfig, option, required, type Printed } from '../../command-line/command.ts';
 import { maxLabelChars } from '@sluice/shared/wire/values/values.ts';
 import { readLabel, wholeKeyMessage } from '../keys/key-options.ts';
-import { noteOperator } from '../store/operator-log.ts';
 import { withProgress } from '../../command-line/progress.ts';
-import { storeNote, withStore } from '../store/with-store.ts';
+import { noteOperator, storeNote, withStore } from '../store/with-store.ts';
 import { setPaperBalance } from './paper-balance.ts';
 import { policy } from '../trading/policy.ts';
 import { exportWallet, unlocking } from './wallet-export.ts';
@@ -64,7 +63,8 @@ const importWallet = action({
   examples: ['wallets import id.json --label bot'],
   async run(values, [file]) {
     const label = readLabel(values.label);
-    const secretKey = readSecretKey(file === undefined ? await readStandardInput() : readKeyFile(file));
+    if (file === undefined && process.stdin.isTTY) printError('Paste the secret key, then press Enter and Ctrl-D:');
+    const secretKey = readSecretKey(file === undefined ? await readAll(process.stdin) : readKeyFile(file));
     if (!secretKey.ok) throw new CommandError(`This is not a secret key: ${secretKey.reason}.`);
     const wallet = await withKeystore(values.account, (keystore, accountId) => keystore.import(secretKey.seed, label, accountId));
     if (wallet === null) throw new CommandError('This wallet is in the keystore already, or the keystore is full.');
@@ -202,11 +202,6 @@ function withKeystore<T>(account: string | undefined, work: (keystore: Keystore,
     if (!outcome.ok) throw new CommandError('The passphrase does not unlock the keystore.');
     return work(outcome.keystore, accountId);
   });
-}
-
-async function readStandardInput(): Promise<string> {
-  if (process.stdin.isTTY) printError('Paste the secret key, then press Enter and Ctrl-D:');
-  return readAll(process.stdin);
 }
 
 function readKeyFile(file: string): string {

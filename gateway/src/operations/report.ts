@@ -3,7 +3,7 @@ import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { partReports, type Parts } from '@sluice/shared/operations/readiness.ts';
 import type { EndpointHealth } from '@sluice/shared/solana/rpc/rpc.ts';
-import { shownHost } from '@sluice/shared/solana/rpc/endpoint-host.ts';
+import { shownHost } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import { apiVersion } from '../http/answers.ts';
 import { chainStatus, sourceStatuses } from './ingest-report.ts';
 import type { Lag } from './lag.ts';

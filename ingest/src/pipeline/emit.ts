@@ -10,7 +10,7 @@ import type {
 } from '@sluice/venues/seam/venue.ts';
 import { poolPriceOf } from '@sluice/shared/market/pools/depth.ts';
 import { inSol } from '@sluice/shared/wire/values/money.ts';
-import { flipPrice, flipReserves } from '@sluice/venues/seam/flip.ts';
+import { flipPrice, flipReserves } from '@sluice/venues/seam/price.ts';
 import { depthOfReserves } from '@sluice/shared/market/pools/depth-share.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { isLate } from '@sluice/shared/solana/slots.ts';

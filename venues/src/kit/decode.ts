@@ -14,6 +14,9 @@ export function malformed(reason: string): Extract<DecodeOutcome & DecodedAccoun
   return { kind: 'malformed', reason };
 }
 
+/** A discriminator. */
+export const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
+
 /** Names by discriminator, in hex. */
 export type Names = ReadonlyMap<string, string>;
 

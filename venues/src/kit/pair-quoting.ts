@@ -1,4 +1,4 @@
-import { flipPrice } from '../seam/flip.ts';
+import { flipPrice } from '../seam/price.ts';
 import { ownedData, quoteFault, type AccountLookup, type QuoteFault, type VenueQuoting } from '../seam/quoting.ts';
 import type { Fee, PriceState } from '../seam/venue.ts';
 import { malformed } from './decode.ts';

@@ -1,7 +1,7 @@
 import { isReversedPair } from '@sluice/shared/wire/values/money.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { reservesOfVaults } from './constant-product.ts';
-import { flipPrice, flipReserves } from '../seam/flip.ts';
+import { flipPrice, flipReserves } from '../seam/price.ts';
 import type { CurveAccount, DecodedAccount, DerivedPool, PoolAccount, PoolReserves, Venue } from '../seam/venue.ts';
 import type { AccountBytes } from '../seam/quoting.ts';
 

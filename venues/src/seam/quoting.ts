@@ -3,10 +3,7 @@ import { feesIn } from './fee.ts';
 import type { BuiltTrade, TradeOrder } from './trading.ts';
 import type { Fee, PoolReserves } from './venue.ts';
 
-/**
- * Quotes: what a trade pays and receives, with the program's integers and rounding. Pure: a caller that holds current accounts can
- * quote without any request.
- */
+/** Quotes with the program's integers and rounding. Pure: a caller that holds current accounts can quote without any request. */
 
 /** An account as read, or as a subscription reported it. */
 export interface AccountBytes {
@@ -76,10 +73,7 @@ export interface QuotedPool {
   readonly reserves: PoolReserves | null;
   /** The result of this trade on the pool's state, at this moment. */
   readonly quote: (trade: QuotedTrade, at: QuoteMoment) => QuoteOutcome;
-  /**
-   * The instruction of a trade, from the same state. Throws TypeError if an address of the order is invalid, or if the venue signs no
-   * trades.
-   */
+  /** The instruction of a trade. Throws TypeError if an address of the order is invalid, or if the venue signs no trades. */
   readonly build: (order: TradeOrder) => BuiltTrade;
 }
 

@@ -12,10 +12,7 @@ export interface Venue {
   readonly name: VenueName;
   readonly programId: string;
   readonly records: VenueRecords;
-  /**
-   * The logs do not show all of a trade: `decode` returns `incomplete` for them, or the program logs nothing. If only logs are known, ingest fetches
-   * the whole transaction.
-   */
+  /** The logs do not show all of a trade (`decode` returns `incomplete`): ingest fetches the whole transaction if only logs are known. */
   readonly needsTransaction: boolean;
   /** Prefixes (bytes at offset 0) of the accounts to subscribe to with `programSubscribe`; empty for none. */
   readonly watchedAccountPrefixes: readonly Uint8Array[];
@@ -25,10 +22,7 @@ export interface Venue {
   constantsOf?(data: Uint8Array, read: ReadAccount): DecodedConstants;
   /** Decodes an account that the program owns. */
   decodeAccount(data: Uint8Array, read?: ReadAccount): DecodedAccount;
-  /**
-   * Every pool of a mint whose address can be computed from the mint, with the accounts that hold its reserves; empty if the text is not an
-   * address.
-   */
+  /** Every pool of a mint whose address can be computed, with the accounts that hold its reserves; empty if the text is not an address. */
   derivedPools(mint: string): readonly DerivedPool[];
   /** What all its pools have in common if they are bonding curves; null if they are ordinary pools. */
   readonly curves: BondingCurves | null;
@@ -36,10 +30,7 @@ export interface Venue {
   readonly quoting: VenueQuoting | null;
   /** What the signer must know to sign the venue's trades; null if it signs none. */
   readonly signing: VenueSigning | null;
-  /**
-   * The meaning of an error code of this program for a trade. Other programs use the same numbers, so ask the venue of the program that
-   * failed.
-   */
+  /** The meaning of an error code for a trade. Other programs use the same numbers, so ask the venue of the program that failed. */
   tradeFault(code: number): TradeFault;
 }
 
@@ -73,9 +64,7 @@ export type RecordKind = 'event' | 'instruction' | 'text';
 /** A record that a program emitted, with the parts of its transaction that the sighting shows. Valid only during the call of `decode`. */
 export interface DecodeContext {
   readonly record: RecordKind;
-  /**
-   * An event: 8-byte discriminator and Borsh body, as logged or as sent by self-CPI (without the CPI tag). Of an instruction: its data. Empty for text.
-   */
+  /** Of an event: discriminator and Borsh body, as logged or sent by self-CPI (without the CPI tag). Of an instruction: its data. Empty for text. */
   readonly data: Uint8Array;
   /** Logged text with its prefix; null for bytes. */
   readonly text: string | null;
@@ -111,10 +100,7 @@ export type DecodeOutcome =
  */
 export interface DerivedPool {
   readonly address: string;
-  /**
-   * Possible accounts of its base coin (one for each token program), and the account of its quote coin, or other accounts that the pool needs. Empty if the
-   * pool's own account shows its reserves.
-   */
+  /** Possible accounts of its base coin (one for each token program), and of its quote coin. Empty if the pool's own account shows its reserves. */
   readonly vaults: readonly string[];
 }
 
@@ -137,10 +123,7 @@ export type DecodedAccount =
 export type VenueEvent = VenueTrade | TokenCreated | PoolCreated | CurveCompleted | CurveMigrated | ReservesChanged;
 export type VenueAccount = CurveAccount | PoolAccount;
 
-/**
- * The price is virtualQuote / virtualBase. The real* fields are what can leave the pool by trades, so fees that wait in its vaults are in neither. All values are those
- * after the event.
- */
+/** The price is virtualQuote / virtualBase, and real* is what trades can take out (no fees that wait in the vaults), all after the event. */
 export interface PoolReserves {
   readonly virtualBase: bigint;
   readonly virtualQuote: bigint;
@@ -186,10 +169,7 @@ export type DecodedConstants =
 
 /** What a trade needs that its transaction does not show. */
 export interface TradeNeeds {
-  /**
-   * The pool, or an account of the program that many pools share. A pool is read once. A shared account is read once for all trades that need it, and
-   * again from time to time. Only the trades of the same pool wait.
-   */
+  /** The pool, which is read once, or an account that many pools share, which is read again from time to time. Only trades of the same pool wait. */
   readonly account: string;
   /** The trade with what the `constantsOf` this account add. Without them, the fields that it sets have no meaning. */
   readonly complete: (constants: AccountConstants) => VenueTrade;
@@ -342,9 +322,7 @@ export interface PoolAccount extends TokenTerms {
   readonly tokenCreator: string | null;
   /** Null if the price follows from the balances of the vaults. */
   readonly price: PriceState | null;
-  /**
-   * Added to the balances of the vaults for the price; negative if a part of a balance is not liquidity, such as fees that wait in the vault.
-   */
+  /** Added to the balances of the vaults for the price; negative if a part of a balance is not liquidity, such as fees that wait. */
   readonly virtualBase: bigint;
   readonly virtualQuote: bigint;
 }

@@ -84,7 +84,7 @@ export class GrpcEndpoint {
     while (!signal.aborted) {
       const fault = await this.#converse();
       if (signal.aborted) break;
-      this.#set(false, this.#textOf(fault));
+      this.#set(false, grpcFaultText(fault, this.#parts));
       const ceilingMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(this.#failures++, 16));
       await pause(this.#droppedForMs + ceilingMs / 2 + Math.random() * (ceilingMs / 2), signal, { clock });
       this.#droppedForMs = 0;
@@ -222,15 +222,14 @@ export class GrpcEndpoint {
     emit({ kind: 'counts', endpoint, counts: { ...this.#counts } });
     emit({ kind: 'state', endpoint, isUp, reason });
   }
+}
 
-  /** Why a connection ended, without the secrets of the address and without the token. */
-  #textOf(fault: unknown): string {
-    const { url, token } = this.#parts;
-    const text = fault instanceof Error ? fault.message : 'the call ended';
-    const status = fault instanceof GrpcFault && fault.status !== null ? `gRPC status ${fault.status} ` : '';
-    const withoutToken = token === null ? text : nodeTextOf(`https://token/${encodeURIComponent(token)}`)(percentDecoded(text));
-    return nodeTextOf(url)(`${status}${withoutToken}`).trim();
-  }
+/** Why a connection ended, without the secrets of the address and without the token. */
+export function grpcFaultText(fault: unknown, { url, token }: { readonly url: string; readonly token: string | null }): string {
+  const text = fault instanceof Error ? fault.message : 'the call ended';
+  const status = fault instanceof GrpcFault && fault.status !== null ? `gRPC status ${fault.status} ` : '';
+  const withoutToken = token === null ? text : nodeTextOf(`https://token/${encodeURIComponent(token)}`)(percentDecoded(text));
+  return nodeTextOf(url)(`${status}${withoutToken}`).trim();
 }
 
 /** A status text is percent-encoded. */

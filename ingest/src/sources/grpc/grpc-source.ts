@@ -1,5 +1,5 @@
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import { shownHost } from '@sluice/shared/solana/rpc/endpoint-host.ts';
+import { shownHost } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { programUrl } from '@sluice/shared/runtime/thread/programs.ts';
 import { beginThread, RestartingThread } from '@sluice/shared/runtime/thread/restarting-thread.ts';

@@ -115,6 +115,16 @@ export function answerOf(of: Message, slot: number): unknown {
 const request = { accounts: 1, slots: 2, transactions: 3, blocksMeta: 5, commitment: 6, ping: 9, fromSlot: 11 } as const;
 const processed = 0;
 
+function filter(field: number, name: string, ...parts: readonly Uint8Array[]): Buffer {
+  return bytesField(field, bytesField(1, name), bytesField(2, ...parts));
+}
+
+/** Without `filter_by_commitment`, slots are reported at every status. */
+const allSlots = filter(request.slots, 'all', numberField(1, 0));
+
+/** A request for slots alone. */
+export const slotsRequest = Buffer.concat([allSlots, numberField(request.commitment, processed)]);
+
 export interface GrpcFilters {
   /** Programs whose successful transactions are requested. */
   readonly programs: readonly string[];
@@ -129,12 +139,9 @@ export interface GrpcFilters {
  * the server shall replay from this slot on.
  */
 export function subscribeRequest(filters: GrpcFilters, { fromSlot, ping }: { readonly fromSlot?: number; readonly ping?: number }): Buffer {
-  const filter = (field: number, name: string, ...parts: readonly Uint8Array[]): Buffer =>
-    bytesField(field, bytesField(1, name), bytesField(2, ...parts));
   const { programs, watched, accounts } = filters;
   return Buffer.concat([
-    // Without `filter_by_commitment`, slots are reported at every status.
-    filter(request.slots, 'all', numberField(1, 0)),
+    allSlots,
     filter(request.blocksMeta, 'all'),
     // Neither votes nor failed transactions.
     filter(request.transactions, 'venues', numberField(1, 0), numberField(2, 0), ...programs.map((program) => bytesField(3, program))),

@@ -60,10 +60,7 @@ function subtract(a: Int32Array, b: Int32Array): boolean {
   return any !== 0;
 }
 
-/**
- * Whether 0 < value < p is a square modulo p: the Jacobi symbol by the binary algorithm, about 180 subtractions. Raising to (p-1)/2 gives
- * the same result and takes thirty times as long.
- */
+/** Whether 0 < value < p is a square modulo p: the Jacobi symbol by the binary algorithm. Raising to (p-1)/2 takes thirty times as long. */
 function isSquare(value: bigint): boolean {
   let a = left;
   let n = right;
@@ -99,10 +96,7 @@ export function isOnCurve(bytes: Uint8Array): boolean {
 const order8Y = 2707385501144840649318225287225658788936804267575313519463743609750303402022n;
 const smallOrderYs: ReadonlySet<bigint> = new Set([0n, 1n, prime - 1n, order8Y, prime - order8Y]);
 
-/**
- * Whether 32 bytes are one of the eight points of small order, in any encoding. Anyone can make valid signatures for such a public key, so
- * it has no owner.
- */
+/** Whether 32 bytes are a point of small order, in any encoding. Anyone can make signatures that are valid for such a key, so it has no owner. */
 export function isSmallOrder(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, 32);
   let y = 0n;

@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto';
+import { Recent } from '../../runtime/collections/recent.ts';
 import { decodeBase58, encodeBase58 } from '../encoding/base58.ts';
 
 /** Ed25519 keypair. `seed` is the 32-byte secret; `publicKey` is base58. */
@@ -16,9 +17,7 @@ const okp = { kty: 'OKP', crv: 'Ed25519' } as const;
 
 /** Importing a key costs as much as a signature, so imported keys are cached. A private key is dropped together with its keypair. */
 const privateKeys = new WeakMap<Keypair, KeyObject>();
-/** Imported public keys in the cache; if it is full, the oldest is dropped. */
-const maxPublicKeys = 4096;
-const publicKeys = new Map<string, KeyObject>();
+const publicKeys = new Recent<KeyObject>(4_096);
 
 function importSeed(seed: Uint8Array): KeyObject {
   // `x` must be there, but OpenSSL computes the public key from the seed.
@@ -31,10 +30,6 @@ function importPublicKey(address: string): KeyObject | null {
   const bytes = decodeBase58(address);
   if (bytes === null || bytes.length !== 32) return null;
   const key = createPublicKey({ key: { ...okp, x: Buffer.from(bytes).toString('base64url') }, format: 'jwk' });
-  if (publicKeys.size >= maxPublicKeys) {
-    const oldest = publicKeys.keys().next();
-    if (!oldest.done) publicKeys.delete(oldest.value);
-  }
   publicKeys.set(address, key);
   return key;
 }
@@ -60,9 +55,7 @@ export function signMessage(keypair: Keypair, message: Uint8Array): Uint8Array {
   return new Uint8Array(sign(null, message, key));
 }
 
-/**
- * Whether `signature` is a signature of `message` by the key with this base58 address. False if the address or the signature is malformed.
- */
+/** Whether `signature` is one of `message` by the key with this address. False if the address or the signature is malformed. */
 export function verifySignature(publicKey: string, message: Uint8Array, signature: Uint8Array): boolean {
   if (signature.length !== signatureLength) return false;
   const key = importPublicKey(publicKey);

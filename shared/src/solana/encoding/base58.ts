@@ -5,10 +5,7 @@ const addressBytes = 32;
 const addressMaxChars = 44;
 const addressMinChars = 32;
 
-/**
- * For encoding an address: eleven limbs of four digits. 58^4 < 2^24, so eleven products of a limb and a 24-bit word fit in a double's 53
- * bits.
- */
+/** Limbs of an address: eleven of four digits. 58^4 < 2^24, so eleven products of a limb and a 24-bit word fit in a double's 53 bits. */
 const limbBase = 58 ** 4;
 const limbCount = 11;
 /** Slightly less than 1 / limbBase, so that a quotient is never too large, and at most one too small. */
@@ -17,10 +14,7 @@ const limbInverse = (1 / limbBase) * (1 - 2 ** -50);
 /** Text is decoded in groups of five digits: 58^5 < 2^30. */
 const digitsPerGroup = 5;
 
-/**
- * Longest text that is decoded; `decodeBase58` returns null for a longer one. Instruction data of a CPI has at most 10 KiB (14,000
- * characters).
- */
+/** Longest text that is decoded. Instruction data of a CPI has at most 10 KiB (14,000 characters). */
 export const maxBase58Chars = 16_384;
 
 /** Digit by character code; 255 if the character is not a digit. */

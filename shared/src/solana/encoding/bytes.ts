@@ -23,10 +23,7 @@ export function i128At(view: DataView, at: number): bigint {
   return view.getBigUint64(at, true) | (view.getBigInt64(at + 8, true) << 64n);
 }
 
-/**
- * Reads a Borsh record from front to back. A read past the end returns zero and sets `failed`. Decoders therefore check once at the end and
- * never throw.
- */
+/** Reads a Borsh record from front to back. A read past the end returns zero and sets `failed`, so decoders check once, at the end. */
 export class BorshReader {
   readonly bytes: Uint8Array;
   readonly view: DataView;
@@ -39,10 +36,7 @@ export class BorshReader {
     this.at = at;
   }
 
-  /**
-   * Whether a field of `length` bytes follows. Layouts grow at the end, so a record that ends before the field has an older layout. A
-   * record that ends inside the field is malformed.
-   */
+  /** Whether a field follows. Layouts grow at the end: a record that ends before the field has an older layout; inside the field, it is malformed. */
   has(length: number): boolean {
     const left = this.bytes.length - this.at;
     if (left >= length) return true;
@@ -51,7 +45,7 @@ export class BorshReader {
   }
 
   /** Skips `length` bytes and returns the offset at which they begin, or fails. */
-  private take(length: number): number {
+  protected take(length: number): number {
     const from = this.at;
     if (this.failed || length > this.bytes.length - from) {
       this.failed = true;
@@ -75,6 +69,11 @@ export class BorshReader {
     const byte = this.u8();
     if (byte > 1) this.failed = true;
     return byte === 1;
+  }
+
+  u16(): number {
+    const from = this.take(2);
+    return from < 0 ? 0 : this.view.getUint16(from, true);
   }
 
   u32(): number {

@@ -1,12 +1,12 @@
 import { WebSocket, type RawData } from 'ws';
 import { systemClock, type Clock } from '../../runtime/clock/clock.ts';
 import type { Logger } from '../../runtime/log/log.ts';
-import { nodeTextOf } from '../rpc/answers/node-text.ts';
-import { shownHost } from '../rpc/endpoint-host.ts';
+import { isTooDeep } from '../rpc/answers/nesting.ts';
+import { nodeTextOf, shownHost } from '../rpc/answers/node-text.ts';
 import { isRecord, isSlot } from '../encoding/json-forms.ts';
 import { newestPossibleSlot } from '../newest-slot.ts';
 import { FrameFaults, type FrameAllowance, type FrameFault } from './frame-faults.ts';
-import { isTooDeep, methodAtHead } from './frame-shape.ts';
+import { maxFrameDepth, methodAtHead } from './frame-shape.ts';
 import { SubscriptionIds } from './subscription-ids.ts';
 import { longestFrameBytes, maxFrameBytes, shortFrameBytes, type Subscription } from './subscription.ts';
 
@@ -17,9 +17,7 @@ const slotSilenceMs = 3_000;
 /** The same for an endpoint that does not report slots: any notification counts. */
 const anySilenceMs = 10_000;
 const watchEveryMs = 250;
-/**
- * A check for silence that runs this late is skipped: the process was suspended or busy, so frames may have arrived that it has not read.
- */
+/** A check for silence that runs this late is skipped: the process was suspended or busy, and may not have read the frames that arrived. */
 const maxLateMs = 1_000;
 /** How many slots a fork may be behind another one. If an endpoint reports a slot further back, the newer slot was wrong. */
 const maxForkSlots = 512;
@@ -224,32 +222,20 @@ export class RpcSocket {
     const receivedUs = this.#options.nowUs();
     this.counts.frames++;
     const frame = data as Buffer; // the client's default binaryType is nodebuffer
-    if (this.#faults.isFlood(frame.length, this.#clock.steadyMs())) {
-      this.fault('flood');
-      return;
-    }
-    if (frame.length > shortFrameBytes && frame.length > this.#longest(methodAtHead(frame))) {
-      this.fault('oversized');
-      return;
-    }
+    if (this.#faults.isFlood(frame.length, this.#clock.steadyMs())) return this.fault('flood');
+    if (frame.length > shortFrameBytes && frame.length > this.#longest(methodAtHead(frame))) return this.fault('oversized');
     if (!isBinary && this.#options.handlers.takeFrame?.(frame, receivedUs) === true) {
       this.#lastNotificationAtMs = this.#clock.steadyMs();
       return;
     }
-    if (isTooDeep(frame)) {
-      this.fault('deep');
-      return;
-    }
+    if (isTooDeep(frame, maxFrameDepth)) return this.fault('deep');
     let message: unknown;
     try {
       message = isBinary ? null : JSON.parse(frame.toString());
     } catch {
       message = null; // counted like any text that is not a JSON-RPC message
     }
-    if (!isRecord(message)) {
-      this.fault('malformed');
-      return;
-    }
+    if (!isRecord(message)) return this.fault('malformed');
     const method = typeof message['method'] === 'string' ? message['method'] : null;
     if (frame.length > maxFrameBytes(method)) this.fault('oversized');
     else if (method !== null) this.#onNotification(method, message['params'], receivedUs);
@@ -279,10 +265,7 @@ export class RpcSocket {
     if (method === 'slotNotification') {
       const result = isRecord(params) && isRecord(params['result']) ? params['result'] : {};
       const { slot, parent } = result;
-      if (!isSlot(slot) || slot > newestPossibleSlot) {
-        this.fault('malformed');
-        return;
-      }
+      if (!isSlot(slot) || slot > newestPossibleSlot) return this.fault('malformed');
       if (slot > this.slot || this.slot - slot > maxForkSlots || this.#lastSlotAtMs === 0) this.slot = slot;
       this.#lastSlotAtMs = this.#lastNotificationAtMs;
       this.#options.handlers.onSlot({ slot, parent: isSlot(parent) && parent < slot ? parent : null });
@@ -313,10 +296,7 @@ export class RpcSocket {
           'subscription_refused',
         );
       }
-      if (subscription.required) {
-        this.#abandon('a required subscription was refused');
-        return;
-      }
+      if (subscription.required) return this.#abandon('a required subscription was refused');
     }
     if (!this.#settled && !this.#ids.isRequiredPending) {
       this.#settled = true;
@@ -339,10 +319,7 @@ export class RpcSocket {
 
   #watch(): void {
     const nowMs = this.#clock.steadyMs();
-    if (nowMs - this.#watchAtMs > maxLateMs) {
-      this.#watchLater(nowMs);
-      return;
-    }
+    if (nowMs - this.#watchAtMs > maxLateMs) return this.#watchLater(nowMs);
     const sinceMs = Math.max(this.#lastSlotAtMs, this.#slotsSinceMs);
     const silentMs = sinceMs === 0 ? nowMs - this.#lastNotificationAtMs - (anySilenceMs - slotSilenceMs) : nowMs - sinceMs;
     if (!this.#settled && nowMs - this.#openedAtMs > settleWithinMs) this.#abandon('no answer to the subscriptions');

@@ -16,10 +16,7 @@ const newHttps = new HttpsAgent({ keepAlive: false, maxSockets });
 const unzip = promisify(gunzip);
 /** Responses with a status of 1xx before the answer; no node of Solana sends any. */
 const maxInterimHeads = 4;
-/**
- * Allowed chunks of an answer: this many, plus one for each `leastPieceBytes` of the longest answer. Handling chunks of one byte costs a
- * thousand times as much.
- */
+/** Allowed chunks of an answer: this many, and one for each `leastPieceBytes` of the longest. Chunks of one byte cost a thousand times as much. */
 const minPieces = 1_024;
 const leastPieceBytes = 256;
 /** Errors that appear if the host closed an idle connection. */

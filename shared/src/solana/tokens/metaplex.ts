@@ -34,10 +34,7 @@ export function decodeMetaplex(owner: string, data: Uint8Array): MetaplexMetadat
   return { updateAuthority: isZeroKey(data, authorityAt) || !isMutable(reader) ? null : authority, mint, name, symbol, uri };
 }
 
-/**
- * Skips the fields after the texts: seller fee, creators, `primary_sale_happened`, `is_mutable`. If they are cut short, the account has an
- * old layout.
- */
+/** Skips seller fee, creators and `primary_sale_happened`. If the fields are cut short, the account has an old layout. */
 function isMutable(reader: BorshReader): boolean {
   reader.skip(2);
   if (reader.u8() === 1) reader.skipList(creatorBytes);

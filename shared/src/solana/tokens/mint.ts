@@ -2,9 +2,7 @@ import { encodeBase58 } from '../encoding/base58.ts';
 import { noExtensions, readMintExtensions, type MintExtensions } from './token-extensions.ts';
 import { token2022Program, tokenProgram } from '../well-known.ts';
 
-/**
- * Lengths that distinguish the accounts of the token programs. Token-2022 pads a mint with extensions to the length of a token account.
- */
+/** Lengths that distinguish the accounts. Token-2022 pads a mint with extensions to the length of a token account. */
 const mintLength = 82;
 const tokenAccountLength = 165;
 const multisigLength = 355;

@@ -1,22 +1,5 @@
 import { encodeBase58 } from '../encoding/base58.ts';
-import { BorshReader, isZeroKey } from '../encoding/bytes.ts';
-
-/** Extensions of a Token-2022 mint by their numbers in the program (`ExtensionType`). */
-const extensionTypes = {
-  transferFeeConfig: 1,
-  mintCloseAuthority: 3,
-  confidentialTransferMint: 4,
-  defaultAccountState: 6,
-  nonTransferable: 9,
-  interestBearingConfig: 10,
-  permanentDelegate: 12,
-  transferHook: 14,
-  confidentialTransferFeeConfig: 16,
-  metadataPointer: 18,
-  tokenMetadata: 19,
-  scaledUiAmount: 25,
-  pausable: 26,
-} as const;
+import { BorshReader, isZeroKey, viewOf } from '../encoding/bytes.ts';
 
 /** A fee that applies from an epoch on. */
 export interface TransferFeeSetting {
@@ -105,133 +88,69 @@ export const noExtensions: MintExtensions = {
   others: [],
 };
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type Draft = Mutable<Omit<MintExtensions, 'others'>> & { others: number[] };
-interface Reader {
-  readonly length: number | null;
-  readonly read: (value: Uint8Array, view: DataView, into: Draft) => boolean;
-}
-
 function keyOrNull(bytes: Uint8Array, at: number): string | null {
   return isZeroKey(bytes, at) ? null : encodeBase58(bytes, at, 32);
 }
 
-function feeSetting(view: DataView, at: number): TransferFeeSetting {
-  return { epoch: view.getBigUint64(at, true), maxFee: view.getBigUint64(at + 8, true), bps: view.getUint16(at + 16, true) };
+function readTransferFee(value: Uint8Array, view: DataView): TransferFees | undefined {
+  const [older, newer] = [72, 90].map((at) => ({
+    epoch: view.getBigUint64(at, true),
+    maxFee: view.getBigUint64(at + 8, true),
+    bps: view.getUint16(at + 16, true),
+  })) as [TransferFeeSetting, TransferFeeSetting];
+  if (older.bps > 10_000 || newer.bps > 10_000) return undefined;
+  return { configAuthority: keyOrNull(value, 0), withdrawAuthority: keyOrNull(value, 32), older, newer };
 }
 
-function readMetadata(value: Uint8Array, _view: DataView, into: Draft): boolean {
-  const reader = new BorshReader(value, 0);
-  if (value.length < 64) return false;
-  const updateAuthority = keyOrNull(value, 0);
-  reader.skip(32);
+/** Further pairs of key and value may follow. They are not used. */
+function readMetadata(value: Uint8Array): MintMetadata | undefined {
+  if (value.length < 64) return undefined;
+  const reader = new BorshReader(value, 32);
   const mint = reader.address();
   const [name, symbol, uri] = [reader.text(), reader.text(), reader.text()];
-  // Further pairs of key and value may follow. They are not used.
-  if (reader.failed) return false;
-  into.metadata = { updateAuthority, mint, name, symbol, uri };
-  return true;
+  return reader.failed ? undefined : { updateAuthority: keyOrNull(value, 0), mint, name, symbol, uri };
 }
 
-/** By type: length of the value (null: any), and its reader, which returns whether the value is valid. */
-const readers: ReadonlyMap<number, Reader> = new Map<number, Reader>([
-  [
-    extensionTypes.transferFeeConfig,
-    {
-      length: 108,
-      read: (value, view, into) => {
-        const [older, newer] = [feeSetting(view, 72), feeSetting(view, 90)];
-        into.transferFee = { configAuthority: keyOrNull(value, 0), withdrawAuthority: keyOrNull(value, 32), older, newer };
-        return older.bps <= 10_000 && newer.bps <= 10_000;
-      },
-    },
-  ],
-  [
-    extensionTypes.mintCloseAuthority,
-    {
-      length: 32,
-      read: (value, _view, into) => {
-        into.closeAuthority = keyOrNull(value, 0);
-        return true;
-      },
-    },
-  ],
-  [extensionTypes.confidentialTransferMint, { length: 65, read: (_value, _view, into) => (into.confidentialTransfer = true) }],
-  // Appears only together with the extension above.
-  [extensionTypes.confidentialTransferFeeConfig, { length: null, read: () => true }],
-  [
-    extensionTypes.defaultAccountState,
-    {
-      length: 1,
-      read: (value, _view, into) => {
-        into.defaultAccountState = value[0] === 2 ? 'frozen' : 'initialized';
-        return value[0] === 1 || value[0] === 2;
-      },
-    },
-  ],
-  [extensionTypes.nonTransferable, { length: 0, read: (_value, _view, into) => (into.nonTransferable = true) }],
-  [
-    extensionTypes.interestBearingConfig,
-    {
-      length: 52,
-      read: (value, view, into) => {
-        into.interestBearing = { authority: keyOrNull(value, 0), rateBps: view.getInt16(50, true) };
-        return true;
-      },
-    },
-  ],
-  [
-    extensionTypes.permanentDelegate,
-    {
-      length: 32,
-      read: (value, _view, into) => {
-        into.permanentDelegate = keyOrNull(value, 0);
-        return true;
-      },
-    },
-  ],
-  [
-    extensionTypes.transferHook,
-    {
-      length: 64,
-      read: (value, _view, into) => {
-        into.transferHook = { authority: keyOrNull(value, 0), programId: keyOrNull(value, 32) };
-        return true;
-      },
-    },
-  ],
-  [
-    extensionTypes.metadataPointer,
-    {
-      length: 64,
-      read: (value, _view, into) => {
-        into.metadataPointer = keyOrNull(value, 32);
-        return true;
-      },
-    },
-  ],
-  [extensionTypes.tokenMetadata, { length: null, read: readMetadata }],
-  [
-    extensionTypes.scaledUiAmount,
-    {
-      length: 56,
-      read: (value, view, into) => {
-        const [multiplier, newMultiplier] = [view.getFloat64(32, true), view.getFloat64(48, true)];
-        into.scaledUiAmount = { authority: keyOrNull(value, 0), multiplier, newFromS: Number(view.getBigInt64(40, true)), newMultiplier };
-        return Number.isFinite(multiplier) && Number.isFinite(newMultiplier);
-      },
-    },
-  ],
-  [
-    extensionTypes.pausable,
-    {
-      length: 33,
-      read: (value, _view, into) => {
-        into.pausable = { authority: keyOrNull(value, 0), paused: value[32] === 1 };
-        return value[32]! <= 1;
-      },
-    },
-  ],
+function readScaledUiAmount(value: Uint8Array, view: DataView): MintExtensions['scaledUiAmount'] | undefined {
+  const [multiplier, newMultiplier] = [view.getFloat64(32, true), view.getFloat64(48, true)];
+  if (!Number.isFinite(multiplier) || !Number.isFinite(newMultiplier)) return undefined;
+  return { authority: keyOrNull(value, 0), multiplier, newFromS: Number(view.getBigInt64(40, true)), newMultiplier };
+}
+
+type Field = Exclude<keyof MintExtensions, 'others'>;
+
+/** How a known extension is read. */
+interface Extension {
+  readonly field: Field;
+  /** Bytes of the value; null for any number. */
+  readonly length: number | null;
+  /** Undefined if the value is invalid. */
+  readonly read: (value: Uint8Array, view: DataView) => MintExtensions[Field] | undefined;
+}
+
+function extension<F extends Field>(
+  field: F,
+  length: number | null,
+  read: (value: Uint8Array, view: DataView) => MintExtensions[F] | undefined,
+): Extension {
+  return { field, length, read };
+}
+
+/** By their numbers in the program (`ExtensionType`); null for one without a field, which appears only together with another. */
+const known: ReadonlyMap<number, Extension | null> = new Map([
+  [1, extension('transferFee', 108, readTransferFee)],
+  [3, extension('closeAuthority', 32, (value) => keyOrNull(value, 0))],
+  [4, extension('confidentialTransfer', 65, () => true)],
+  [6, extension('defaultAccountState', 1, ([state]) => (state === 1 ? 'initialized' : state === 2 ? 'frozen' : undefined))],
+  [9, extension('nonTransferable', 0, () => true)],
+  [10, extension('interestBearing', 52, (value, view) => ({ authority: keyOrNull(value, 0), rateBps: view.getInt16(50, true) }))],
+  [12, extension('permanentDelegate', 32, (value) => keyOrNull(value, 0))],
+  [14, extension('transferHook', 64, (value) => ({ authority: keyOrNull(value, 0), programId: keyOrNull(value, 32) }))],
+  [16, null], // the fees of confidential transfers
+  [18, extension('metadataPointer', 64, (value) => keyOrNull(value, 32))],
+  [19, extension('metadata', null, readMetadata)],
+  [25, extension('scaledUiAmount', 56, readScaledUiAmount)],
+  [26, extension('pausable', 33, (value) => (value[32]! > 1 ? undefined : { authority: keyOrNull(value, 0), paused: value[32] === 1 }))],
 ]);
 
 const headerBytes = 4;
@@ -241,24 +160,25 @@ const headerBytes = 4;
  * account, or if a known one has a wrong length or an invalid value: then nothing about the mint is reliable.
  */
 export function readMintExtensions(data: Uint8Array, at: number): MintExtensions | null {
-  const view = new DataView(data.buffer, data.byteOffset, data.length);
-  const found: Draft = { ...noExtensions, others: [] };
+  const view = viewOf(data);
+  const others: number[] = [];
+  const found = { ...noExtensions, others };
   let offset = at;
   // Fewer bytes than a header are padding, and so is type 0.
   while (offset + headerBytes <= data.length) {
     const type = view.getUint16(offset, true);
     if (type === 0) break;
     const length = view.getUint16(offset + 2, true);
-    const start = offset + headerBytes;
-    if (start + length > data.length) return null;
-    const known = readers.get(type);
-    if (known === undefined) found.others.push(type);
-    else {
-      if (known.length !== null && known.length !== length) return null;
-      const value = data.subarray(start, start + length);
-      if (!known.read(value, new DataView(value.buffer, value.byteOffset, length), found)) return null;
+    const value = data.subarray(offset + headerBytes, offset + headerBytes + length);
+    if (value.length < length) return null;
+    const one = known.get(type);
+    if (one === undefined) others.push(type);
+    else if (one !== null) {
+      const read = one.length !== null && one.length !== length ? undefined : one.read(value, viewOf(value));
+      if (read === undefined) return null;
+      Object.assign(found, { [one.field]: read });
     }
-    offset = start + length;
+    offset += headerBytes + length;
   }
   return found;
 }

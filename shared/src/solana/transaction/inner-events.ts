@@ -2,7 +2,7 @@ import { decodeBase58, isAddress } from '../encoding/base58.ts';
 import { hasPrefix } from '../encoding/bytes.ts';
 import { isRecord } from '../encoding/json-forms.ts';
 import { eventPath, recordOrder, type EventSink } from './logs.ts';
-import { decodeTransaction, type TransactionVersion } from './transaction.ts';
+import { decodeTransaction, type MalformedTransaction, type TransactionVersion } from './transaction.ts';
 import { precompilePrograms } from '../well-known.ts';
 
 /** First eight bytes of the instruction data of a self-CPI event (Anchor's `emit_cpi!`): `e445a52e51cb9a1d`. */
@@ -57,11 +57,6 @@ export interface TransactionView {
   readonly inner: ReadonlyMap<number, readonly TransactionInnerInstruction[]> | null;
   /** Null if the node did not record them. */
   readonly tokenBalances: readonly TokenBalance[] | null;
-}
-
-export interface MalformedTransactionView {
-  readonly kind: 'malformed';
-  readonly reason: string;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -227,7 +222,7 @@ function readJson(transaction: Json, meta: Json, version: unknown): Body {
  * unexpected shape gives `malformed`, never an exception. Without `withInner`, `inner` and `tokenBalances` are null, which halves the cost
  * for callers that need only the logs.
  */
-export function readTransaction(answer: unknown, withInner = true): TransactionView | MalformedTransactionView {
+export function readTransaction(answer: unknown, withInner = true): TransactionView | MalformedTransaction {
   try {
     if (!isRecord(answer)) return fail('the answer is not an object');
     const meta = objectIn(answer, 'meta');

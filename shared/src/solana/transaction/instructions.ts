@@ -2,10 +2,7 @@ import type { AccountMeta, Instruction } from './transaction.ts';
 import { tokenAddress } from '../addresses/derived.ts';
 import { associatedTokenProgram, computeBudgetProgram, systemProgram } from '../well-known.ts';
 
-/**
- * Instructions of the network's own programs. Source: the programs' `instruction.rs`. One tag byte (a u32 for the system program), then
- * little-endian arguments.
- */
+/** Source: the programs' `instruction.rs`. One tag byte (a u32 for the system program), then little-endian arguments. */
 const tag = {
   computeUnitLimit: 2,
   computeUnitPrice: 3,
@@ -69,10 +66,7 @@ export function syncNative(account: string, program: string): Instruction {
 }
 
 const closeData = Uint8Array.of(tag.closeAccount);
-/**
- * Closes a token account. Its rent (for wrapped SOL, all of its lamports) goes to its owner. The program refuses an account that still
- * holds other tokens.
- */
+/** Closes a token account. Its lamports go to its owner. The program refuses an account that still holds other tokens than wrapped SOL. */
 export function closeTokenAccount(account: string, owner: string, program: string): Instruction {
   return {
     programId: program,

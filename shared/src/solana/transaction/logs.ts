@@ -88,10 +88,7 @@ function invokeDepth(line: string, verbAt: number): number {
   return depth;
 }
 
-/**
- * Recently seen program ids, by a few of their characters. Finding an id here is cheaper than cutting it out of the line, and its hash is
- * already known.
- */
+/** Recently seen program ids, by a few of their characters. Finding one is cheaper than cutting it out of the line, and its hash is known. */
 const idSlots = 512;
 const knownIds: string[] = Array.from({ length: idSlots }, () => '');
 

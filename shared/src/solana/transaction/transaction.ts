@@ -1,4 +1,5 @@
 import { decodeBase58, encodeBase58 } from '../encoding/base58.ts';
+import { BorshReader } from '../encoding/bytes.ts';
 import { addressBytes } from '../addresses/pda.ts';
 import { systemProgram } from '../well-known.ts';
 
@@ -30,9 +31,7 @@ export interface AddressTableLookup {
   readonly readonlyIndexes: readonly number[];
 }
 
-/**
- * Compute budget of a v1 header; a field is null if the mask omits it. All are null for other versions, which use instructions instead.
- */
+/** Compute budget of a v1 header; a field that the mask omits is null. All are null for other versions, which use instructions. */
 export interface TransactionConfig {
   /** Whole lamports, not a price per unit. */
   readonly priorityFeeLamports: bigint | null;
@@ -64,35 +63,7 @@ export interface MalformedTransaction {
 
 const noConfig: TransactionConfig = { priorityFeeLamports: null, computeUnitLimit: null, loadedAccountsBytesLimit: null, heapBytes: null };
 
-/** Reads forward. Past the end it returns zeros and sets `failed`, so that one check at the end is enough. */
-class Cursor {
-  readonly bytes: Uint8Array;
-  at: number;
-  failed = false;
-
-  constructor(bytes: Uint8Array, at = 0) {
-    this.bytes = bytes;
-    this.at = at;
-  }
-
-  u8(): number {
-    const byte = this.bytes[this.at++];
-    if (byte === undefined) this.failed = true;
-    return byte ?? 0;
-  }
-
-  u16(): number {
-    return this.u8() | (this.u8() << 8);
-  }
-
-  u32(): number {
-    return (this.u16() | (this.u16() << 16)) >>> 0;
-  }
-
-  u64(): bigint {
-    return BigInt(this.u32()) | (BigInt(this.u32()) << 32n);
-  }
-
+class WireReader extends BorshReader {
   /** Solana's compact-u16: up to three bytes of seven bits, in the shortest form. */
   compact(): number {
     let value = 0;
@@ -108,18 +79,13 @@ class Cursor {
     return 0;
   }
 
-  take(length: number): Uint8Array {
-    if (this.failed || this.at + length > this.bytes.length) {
-      this.failed = true;
-      return new Uint8Array(0);
-    }
-    const part = this.bytes.subarray(this.at, this.at + length);
-    this.at += length;
-    return part;
+  part(length: number): Uint8Array {
+    const from = this.take(length);
+    return from < 0 ? new Uint8Array(0) : this.bytes.subarray(from, from + length);
   }
 
-  text(length: number): string {
-    return encodeBase58(this.take(length));
+  base58(length: number): string {
+    return encodeBase58(this.part(length));
   }
 
   repeat<T>(count: number, read: () => T): T[] {
@@ -133,7 +99,7 @@ function malformed(reason: string): MalformedTransaction {
   return { kind: 'malformed', reason };
 }
 
-function readHeader(cursor: Cursor): MessageHeader {
+function readHeader(cursor: WireReader): MessageHeader {
   return { requiredSignatures: cursor.u8(), readonlySigned: cursor.u8(), readonlyUnsigned: cursor.u8() };
 }
 
@@ -152,9 +118,9 @@ function faultOf(transaction: DecodedTransaction, loadedKeys: number): string | 
 }
 
 function decodeLegacyOrV0(wire: Uint8Array): DecodedTransaction | MalformedTransaction {
-  const cursor = new Cursor(wire);
+  const cursor = new WireReader(wire, 0);
   const signatureCount = cursor.compact();
-  const signatures = cursor.repeat(signatureCount, () => cursor.text(signatureBytes));
+  const signatures = cursor.repeat(signatureCount, () => cursor.base58(signatureBytes));
   const messageBytes = wire.subarray(cursor.at);
   let version: TransactionVersion = 'legacy';
   if ((wire[cursor.at] ?? 0) & 128) {
@@ -162,20 +128,20 @@ function decodeLegacyOrV0(wire: Uint8Array): DecodedTransaction | MalformedTrans
     version = 0;
   }
   const header = readHeader(cursor);
-  const accountKeys = cursor.repeat(cursor.compact(), () => cursor.text(32));
-  const recentBlockhash = cursor.text(32);
+  const accountKeys = cursor.repeat(cursor.compact(), () => cursor.base58(32));
+  const recentBlockhash = cursor.base58(32);
   const instructions = cursor.repeat(cursor.compact(), () => ({
     programIdIndex: cursor.u8(),
-    accountIndexes: [...cursor.take(cursor.compact())],
-    data: cursor.take(cursor.compact()),
+    accountIndexes: [...cursor.part(cursor.compact())],
+    data: cursor.part(cursor.compact()),
   }));
   const addressTableLookups =
     version === 'legacy'
       ? []
       : cursor.repeat(cursor.compact(), () => ({
-          table: cursor.text(32),
-          writableIndexes: [...cursor.take(cursor.compact())],
-          readonlyIndexes: [...cursor.take(cursor.compact())],
+          table: cursor.base58(32),
+          writableIndexes: [...cursor.part(cursor.compact())],
+          readonlyIndexes: [...cursor.part(cursor.compact())],
         }));
   if (cursor.failed) return malformed('the bytes end too early');
   if (cursor.at !== wire.length) return malformed('there are bytes after the end');
@@ -197,7 +163,7 @@ function decodeLegacyOrV0(wire: Uint8Array): DecodedTransaction | MalformedTrans
 }
 
 /** Config values in the order of their mask bits (SIMD-0385, `TransactionConfigMask`); null if the proposal forbids the mask. */
-function readConfig(cursor: Cursor, mask: number): TransactionConfig | null {
+function readConfig(cursor: WireReader, mask: number): TransactionConfig | null {
   const feeBits = mask & 0b11;
   if (feeBits === 0b01 || feeBits === 0b10 || mask > 0b11111) return null;
   return {
@@ -209,24 +175,24 @@ function readConfig(cursor: Cursor, mask: number): TransactionConfig | null {
 }
 
 function decodeV1(wire: Uint8Array): DecodedTransaction | MalformedTransaction {
-  const cursor = new Cursor(wire, 1);
+  const cursor = new WireReader(wire, 1);
   const header = readHeader(cursor);
   const mask = cursor.u32();
-  const recentBlockhash = cursor.text(32);
+  const recentBlockhash = cursor.base58(32);
   const instructionCount = cursor.u8();
   const keyCount = cursor.u8();
   if (keyCount > maxV1Accounts || instructionCount > maxV1Instructions) return malformed('more keys or instructions than v1 allows');
-  const accountKeys = cursor.repeat(keyCount, () => cursor.text(32));
+  const accountKeys = cursor.repeat(keyCount, () => cursor.base58(32));
   const config = readConfig(cursor, mask);
   if (config === null) return malformed('the config mask has bits that v1 does not define');
   const shapes = cursor.repeat(instructionCount, () => ({ programIdIndex: cursor.u8(), accounts: cursor.u8(), bytes: cursor.u16() }));
   const instructions = shapes.map((shape) => ({
     programIdIndex: shape.programIdIndex,
-    accountIndexes: [...cursor.take(shape.accounts)],
-    data: cursor.take(shape.bytes),
+    accountIndexes: [...cursor.part(shape.accounts)],
+    data: cursor.part(shape.bytes),
   }));
   const messageBytes = wire.subarray(0, cursor.at);
-  const signatures = cursor.repeat(header.requiredSignatures, () => cursor.text(signatureBytes));
+  const signatures = cursor.repeat(header.requiredSignatures, () => cursor.base58(signatureBytes));
   if (cursor.failed) return malformed('the bytes end too early');
   if (cursor.at !== wire.length) return malformed('there are bytes after the end');
   const transaction: DecodedTransaction = {
@@ -339,9 +305,7 @@ export function assembleTransaction(message: Uint8Array, signatures: readonly Ui
   return wire;
 }
 
-/**
- * The same transaction with zeros in place of its signatures, for simulations that do not verify them. `transaction` is the decoded `wire`.
- */
+/** The transaction with zeros in place of its signatures, for simulations that do not verify them. `transaction` is the decoded `wire`. */
 export function withoutSignatures(wire: Uint8Array, { messageBytes, signatures, version }: DecodedTransaction): Uint8Array {
   const messageAt = messageBytes.byteOffset - wire.byteOffset;
   const count = signatures.length * signatureBytes;

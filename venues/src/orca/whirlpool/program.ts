@@ -1,10 +1,8 @@
-import { anchorNames } from '../../kit/decode.ts';
+import { anchorNames, bytes } from '../../kit/decode.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 
 /** Orca Whirlpools. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`. */
 export const programId = 'whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc';
-
-const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
 export const eventDiscriminators = { traded: bytes('e1ca49af932ba096'), poolInitialized: bytes('6476ad570cc6fee5') } as const;
 

@@ -2,13 +2,7 @@ import { keepDerived } from '@sluice/shared/solana/addresses/derived.ts';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { hasPrefix, i128At, viewOf } from '@sluice/shared/solana/encoding/bytes.ts';
 import { maxTick, minTick, type LiquidityTick } from '../../kit/ticks.ts';
-import {
-  dynamicTickArray,
-  dynamicTickArrayDiscriminator,
-  fixedTickArray,
-  fixedTickArrayDiscriminator,
-  fixedTickArrayLength,
-} from './layout.ts';
+import * as layout from './layout.ts';
 import { tickArrayAddress } from './program.ts';
 
 /** Ticks of one account. */
@@ -55,31 +49,31 @@ interface TickArray {
 
 /** Reads a tick array of either form; null if the bytes are not one. Never throws. */
 export function decodeTickArray(data: Uint8Array, tickSpacing: number): TickArray | null {
-  if (hasPrefix(data, fixedTickArrayDiscriminator)) return decodeFixed(data, tickSpacing);
-  return hasPrefix(data, dynamicTickArrayDiscriminator) ? decodeDynamic(data, tickSpacing) : null;
+  if (hasPrefix(data, layout.fixedTickArrayDiscriminator)) return decodeFixed(data, tickSpacing);
+  return hasPrefix(data, layout.dynamicTickArrayDiscriminator) ? decodeDynamic(data, tickSpacing) : null;
 }
 
 function decodeFixed(data: Uint8Array, tickSpacing: number): TickArray | null {
-  if (data.length < fixedTickArrayLength) return null;
+  if (data.length < layout.fixedTickArrayLength) return null;
   const view = viewOf(data);
-  const start = view.getInt32(fixedTickArray.start, true);
+  const start = view.getInt32(layout.fixedTickArray.start, true);
   const ticks: LiquidityTick[] = [];
   for (let index = 0; index < ticksPerArray; index++) {
-    const at = fixedTickArray.ticks + index * fixedTickArray.tickLength;
+    const at = layout.fixedTickArray.ticks + index * layout.fixedTickArray.tickLength;
     const initialized = data[at]!;
     if (initialized > 1) return null;
-    if (initialized === 1) ticks.push({ tick: start + index * tickSpacing, net: i128At(view, at + fixedTickArray.net) });
+    if (initialized === 1) ticks.push({ tick: start + index * tickSpacing, net: i128At(view, at + layout.fixedTickArray.net) });
   }
-  return { start, whirlpool: encodeBase58(data, fixedTickArray.whirlpool, 32), ticks };
+  return { start, whirlpool: encodeBase58(data, layout.fixedTickArray.whirlpool, 32), ticks };
 }
 
 function decodeDynamic(data: Uint8Array, tickSpacing: number): TickArray | null {
-  const { start: startAt, whirlpool, tickLength, net } = dynamicTickArray;
-  if (data.length < dynamicTickArray.ticks + ticksPerArray) return null;
+  const { start: startAt, whirlpool, tickLength, net } = layout.dynamicTickArray;
+  if (data.length < layout.dynamicTickArray.ticks + ticksPerArray) return null;
   const view = viewOf(data);
   const start = view.getInt32(startAt, true);
   const ticks: LiquidityTick[] = [];
-  let at: number = dynamicTickArray.ticks;
+  let at: number = layout.dynamicTickArray.ticks;
   for (let index = 0; index < ticksPerArray; index++) {
     const form = data[at];
     if (form === 0) {

@@ -22,10 +22,7 @@ export interface PoolAndSettings {
   readonly rent: bigint;
 }
 
-/**
- * Compute units of the instruction alone, including accounts that it may have to create: the maximum measured on the real program
- * (README.md), rounded up.
- */
+/** Compute units of the instruction, with accounts that it may have to create: the maximum measured on the real program (README.md), rounded up. */
 const units = { buy: 145_000, sell: 110_000 } as const;
 
 /** The trader's volume is tracked, as in the official client's buys. */
@@ -52,9 +49,7 @@ function feeRecipientOf({ pool, settings }: PoolAndSettings, { recipient }: Trad
   return recipientAt(pool.mayhemMode ? settings.reservedFeeRecipients : settings.feeRecipients, recipient);
 }
 
-/**
- * Accounts after those of the IDL: the destination of cashback, the pool's second account if it has a coin creator, the buyback recipient.
- */
+/** After those of the IDL: the destination of cashback, the pool's second account if it has a coin creator, the buyback recipient. */
 function remainingAccounts({ pool, settings }: PoolAndSettings, order: TradeOrder, { volume, quoteOf }: Parties): AccountMeta[] {
   const isSell = order.trade.exact === 'baseIn';
   const buyback = recipientAt(settings.buybackFeeRecipients, order.recipient);

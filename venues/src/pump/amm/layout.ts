@@ -8,20 +8,17 @@ export const tradeMinLength = 312;
 
 /** Pool: offsets of its fields. */
 export const pool = {
-  index: 9,
   creator: 11,
   baseMint: 43,
   quoteMint: 75,
   lpMint: 107,
   baseVault: 139,
   quoteVault: 171,
-  lpSupply: 203,
   coinCreator: 211,
   mayhemMode: 243,
   cashback: 244,
   virtualQuote: 245,
   creatorFeeBps: 261,
-  canEditCreatorFee: 269,
   holderReward: 270,
   protocolFeesWaiting: 271,
   creatorFeesWaiting: 279,

@@ -1,4 +1,4 @@
-import { anchorNames } from '../../kit/decode.ts';
+import { anchorNames, bytes } from '../../kit/decode.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 
 /** PumpSwap. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
@@ -13,8 +13,6 @@ export const feeProgram = 'pfeeUxB6jkeY1Hxd7CsFCAjcbHA9rWtchMGdZ6VojVZ';
 
 /** Supply from which the market cap of a mayhem coin's pool is computed, for its fee tier. */
 export const mayhemTierSupply = 1_000_000_000_000_000n;
-
-const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
 /** Tag before the discriminator in the instruction data of a self-CPI event (Anchor's `emit_cpi!`). */
 export const eventCpiTag = bytes('e445a52e51cb9a1d');
@@ -60,10 +58,7 @@ export const ignoredEvents = anchorNames(
 const seed = (text: string): Uint8Array => Buffer.from(text);
 const find = (...seeds: Uint8Array[]): string => findProgramAddress(seeds, programId).address;
 
-/**
- * Pool of an index, creator and pair. A curve's canonical pool has index 0, and pump's pool authority is its creator. This function and
- * those below throw TypeError if an argument is not an address.
- */
+/** A curve's canonical pool has index 0 and pump's pool authority as creator. The functions below throw TypeError for what is no address. */
 export function poolAddress(index: number, creator: string, baseMint: string, quoteMint: string): string {
   return find(seed('pool'), Uint8Array.of(index & 255, index >> 8), addressBytes(creator), addressBytes(baseMint), addressBytes(quoteMint));
 }

@@ -61,10 +61,7 @@ function swapOn(state: PoolState, amount: bigint, exactIn: boolean, isBuy: boole
   return held < pool.waitingFees || held > maxU64 || (!isBuy && baseVault + base > maxU64) ? 'too_large' : swap;
 }
 
-/**
- * The result of a trade on a pool by `buy`, `buy_exact_quote_in` and `sell` (and their v2), without the rent of accounts that it must
- * create. Formulas: README.md.
- */
+/** The result of a trade by `buy`, `buy_exact_quote_in` and `sell` (and their v2), without the rent of new accounts. Formulas: README.md. */
 export function quotePool(state: PoolState, trade: QuotedTrade): QuoteOutcome {
   const { buyDisabled, sellDisabled } = state.settings;
   if (trade.exact === 'baseIn' ? sellDisabled : buyDisabled) return quoteFault('disabled');

@@ -6,18 +6,7 @@ import { accountDecoder, anchorNames, recordDecoder } from '../../kit/decode.ts'
 import { sameReserves, stateOfReserves } from '../../kit/constant-product.ts';
 import type { CurveAccount, CurveGoal, PoolReserves, VenueEvent } from '../../seam/venue.ts';
 import { curve, curveMinLength, shareholderLength, tradeMinLength } from './layout.ts';
-import {
-  accountDiscriminators,
-  eventDiscriminators,
-  curveOf,
-  ignoredEvents,
-  initialRealToken,
-  initialSupply,
-  initialVirtualSol,
-  initialVirtualToken,
-  mayhemInitialSupply,
-  tokenDecimals,
-} from './program.ts';
+import * as program from './program.ts';
 
 /** Fields of a bonding curve's account. */
 export interface PumpCurve extends CurveAccount {
@@ -29,9 +18,7 @@ export interface PumpCurve extends CurveAccount {
 /** The fields on which a quote and an instruction depend. */
 export type QuotedCurve = Omit<PumpCurve, 'traits' | 'supplyByMint' | 'baseMint' | 'goal'>;
 
-/**
- * What the fields in the quote coin show. Null before the layout with quote coins (2026-05), and for SOL (the zero key): then the `sol_*` fields are valid.
- */
+/** The fields in the quote coin. Null before 2026-05, and for SOL (the zero key): then the `sol_*` fields are valid. */
 function readQuote(reader: BorshReader) {
   if (!reader.has(56)) return null;
   if (!isZeroKey(reader.bytes, reader.at)) {
@@ -77,7 +64,7 @@ function readTrade(reader: BorshReader): VenueEvent | string {
   const quoteAmount = quote === null ? solAmount : quote.amount;
   return {
     type: 'trade',
-    pool: curveOf(baseMint),
+    pool: program.curveOf(baseMint),
     pair: { baseMint, quoteMint: quote === null ? wrappedSolMint : quote.mint },
     side: isBuy ? 'buy' : 'sell',
     trader,
@@ -87,7 +74,10 @@ function readTrade(reader: BorshReader): VenueEvent | string {
       priceQuote: isBuy ? reserves.virtualQuote - quoteAmount : reserves.virtualQuote + quoteAmount,
       priceBase: isBuy ? virtualBase + baseAmount : virtualBase - baseAmount,
     },
-    ...stateOfReserves(reserves),
+    priceQuote: reserves.virtualQuote,
+    priceBase: virtualBase,
+    reserves,
+    depth: null,
     fees: feeList({ protocol, creator: creatorPart(creatorFee, holderRewards), lp: noFee, cashback, holderRewards }),
     feeTotal: protocol.amount + creatorFee.amount + cashback.amount,
     supply: null,
@@ -97,9 +87,9 @@ function readTrade(reader: BorshReader): VenueEvent | string {
 
 /** A CreateEvent of 2024 ends after `user`. The missing values are the constants with which every curve then began. */
 const firstReserves: PoolReserves = {
-  virtualBase: initialVirtualToken,
-  virtualQuote: initialVirtualSol,
-  realBase: initialRealToken,
+  virtualBase: program.initialVirtualToken,
+  virtualQuote: program.initialVirtualSol,
+  realBase: program.initialRealToken,
   realQuote: 0n,
 };
 
@@ -113,7 +103,7 @@ function readCreate(reader: BorshReader): VenueEvent | string {
   let creator = trader;
   let timestamp: number | null = null;
   let reserves = firstReserves;
-  let supply = initialSupply;
+  let supply = program.initialSupply;
   let tokenProgram: string | null = null;
   let quoteMint = wrappedSolMint;
   if (reader.has(72)) {
@@ -125,7 +115,7 @@ function readCreate(reader: BorshReader): VenueEvent | string {
   if (reader.has(32)) tokenProgram = reader.address();
   const mayhemMode = reader.has(1) && reader.bool();
   // The event contains the curve's part only.
-  if (mayhemMode && supply < mayhemInitialSupply) supply = mayhemInitialSupply;
+  if (mayhemMode && supply < program.mayhemInitialSupply) supply = program.mayhemInitialSupply;
   const cashback = reader.has(1) && reader.bool();
   if (reader.has(40)) {
     quoteMint = reader.quoteMint();
@@ -147,7 +137,7 @@ function readCreate(reader: BorshReader): VenueEvent | string {
     trader,
     tokenProgram,
     supply,
-    decimals: tokenDecimals,
+    decimals: program.tokenDecimals,
     reserves,
     traits: traitsOf({ mayhemMode, cashback, holderReward }),
     supplyByMint: mayhemMode,
@@ -227,25 +217,29 @@ function readMayhemParams(reader: BorshReader): VenueEvent | string {
   reader.skip(16); // the virtual reserves before
   const reserves: PoolReserves = { virtualBase: reader.u64(), virtualQuote: reader.u64(), realBase: reader.u64(), realQuote: reader.u64() };
   if (reserves.virtualBase === 0n) return 'without reserves';
-  return { type: 'reserves', pool: curveOf(mint), mint, reserves, burned: 0n, timestamp };
+  return { type: 'reserves', pool: program.curveOf(mint), mint, reserves, burned: 0n, timestamp };
 }
 
 export const decode = recordDecoder(
   [
-    { discriminator: eventDiscriminators.trade, name: 'TradeEvent', minLength: tradeMinLength, read: readTrade },
-    { discriminator: eventDiscriminators.create, name: 'CreateEvent', read: readCreate },
-    { discriminator: eventDiscriminators.complete, name: 'CompleteEvent', read: readComplete },
-    { discriminator: eventDiscriminators.completePumpAmmMigration, name: 'CompletePumpAmmMigrationEvent', read: readMigration },
-    { discriminator: eventDiscriminators.postCompleteBuy, name: 'PostCompleteBuyEvent', read: readPostCompleteBuy },
-    { discriminator: eventDiscriminators.updateMayhemVirtualParams, name: 'UpdateMayhemVirtualParamsEvent', read: readMayhemParams },
+    { discriminator: program.eventDiscriminators.trade, name: 'TradeEvent', minLength: tradeMinLength, read: readTrade },
+    { discriminator: program.eventDiscriminators.create, name: 'CreateEvent', read: readCreate },
+    { discriminator: program.eventDiscriminators.complete, name: 'CompleteEvent', read: readComplete },
+    { discriminator: program.eventDiscriminators.completePumpAmmMigration, name: 'CompletePumpAmmMigrationEvent', read: readMigration },
+    { discriminator: program.eventDiscriminators.postCompleteBuy, name: 'PostCompleteBuyEvent', read: readPostCompleteBuy },
+    {
+      discriminator: program.eventDiscriminators.updateMayhemVirtualParams,
+      name: 'UpdateMayhemVirtualParamsEvent',
+      read: readMayhemParams,
+    },
   ],
-  ignoredEvents,
+  program.ignoredEvents,
 );
 
 const ignoredAccounts = anchorNames('account', 'Global FeeConfig GlobalVolumeAccumulator QuoteControl SharingConfig UserVolumeAccumulator');
 
 /** Every curve starts with the same tokens. */
-const goal: CurveGoal = { reserve: 'realBase', from: initialRealToken, to: 0n };
+const goal: CurveGoal = { reserve: 'realBase', from: program.initialRealToken, to: 0n };
 
 /** A field that the account's layout lacks is zero, as the program reads it. */
 function readCurve(data: Uint8Array): PumpCurve | string {
@@ -277,4 +271,4 @@ function readCurve(data: Uint8Array): PumpCurve | string {
   };
 }
 
-export const decodeAccount = accountDecoder(accountDiscriminators.bondingCurve, readCurve, ignoredAccounts);
+export const decodeAccount = accountDecoder(program.accountDiscriminators.bondingCurve, readCurve, ignoredAccounts);

@@ -24,10 +24,7 @@ export interface TradedCurve {
   readonly rent: bigint;
 }
 
-/**
- * Compute units of the instruction alone, including accounts that it may have to create: the maximum measured on the real program
- * (README.md), rounded up.
- */
+/** Compute units of the instruction, with accounts that it may have to create: the maximum measured on the real program (README.md), rounded up. */
 const units = {
   sol: { buy: 107_000, sell: 93_000 },
   token: { buy: 158_000, sell: 121_000 },
@@ -51,10 +48,7 @@ function partiesOf({ mint, curve }: TradedCurve, { user, baseTokenProgram, quote
   };
 }
 
-/**
- * Accounts of `buy_v2` and `buy_exact_quote_in_v2`. `sell_v2` has the same accounts except the global volume. The order is the same for
- * every coin.
- */
+/** Accounts of `buy_v2` and `buy_exact_quote_in_v2`, for every coin. `sell_v2` has the same except the global volume. */
 function accountsOf(pool: TradedCurve, order: TradeOrder, { user, base, quote, volume, creatorVault, quoteOf }: Parties): AccountMeta[] {
   const { mint, address, curve, settings } = pool;
   const { baseTokenProgram, quoteTokenProgram, recipient } = order;

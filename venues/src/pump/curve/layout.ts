@@ -22,14 +22,7 @@ export const curve = {
   cashback: 82,
   quoteMint: 83,
   creatorFeeBps: 115,
-  canEditCreatorFee: 123,
   holderReward: 124,
-  creatorFeeWaiting: 125,
-  protocolFeesWaiting: 133,
-  depth: 141,
-  initialVirtualQuote: 142,
-  postCompleteBaseOut: 150,
-  postCompleteQuoteIn: 158,
 } as const;
 /**
  * The shortest BondingCurve ever written ends after `complete`. `create_v2` has allocated 125 bytes since 2026-09-15, `extend_account` grew

@@ -1,4 +1,4 @@
-import { anchorNames } from '../../kit/decode.ts';
+import { anchorNames, bytes } from '../../kit/decode.ts';
 import { keepDerived } from '@sluice/shared/solana/addresses/derived.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 
@@ -24,8 +24,6 @@ export const initialRealToken = 793_100_000_000_000n;
 export const initialSupply = 1_000_000_000_000_000n;
 /** For a mayhem coin, the vault of the mayhem program starts with the same amount again (README.md describes the evidence). */
 export const mayhemInitialSupply = 2n * initialSupply;
-
-const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
 /** Tag before the discriminator in the instruction data of a self-CPI event (Anchor's `emit_cpi!`). */
 export const eventCpiTag = bytes('e445a52e51cb9a1d');
@@ -79,28 +77,22 @@ export const ignoredEvents = anchorNames(
   UpdateGlobalAuthorityEvent`,
 );
 
-const seed = (text: string): Uint8Array => Buffer.from(text);
-const curveSeed = seed('bonding-curve');
-const curveV2Seed = seed('bonding-curve-v2');
-const poolAuthoritySeed = seed('pool-authority');
-const creatorVaultSeed = seed('creator-vault');
-const holderRewardsSeed = seed('holder-rewards');
-const volumeSeed = seed('user_volume_accumulator');
-const sharingConfigSeed = seed('sharing-config');
-const mayhemStateSeed = seed('mayhem-state');
-
-const derive = (name: Uint8Array, key: string, program = programId): string =>
-  findProgramAddress([name, addressBytes(key)], program).address;
+const derived =
+  (seed: string, program = programId) =>
+  (key: string): string =>
+    findProgramAddress([Buffer.from(seed), addressBytes(key)], program).address;
 
 /** Bonding curve of a mint. The functions below throw TypeError if the argument is not an address. */
-export const bondingCurveAddress = (mint: string): string => derive(curveSeed, mint);
+export const bondingCurveAddress = derived('bonding-curve');
 /** The same, derived once. */
 export const curveOf = keepDerived(bondingCurveAddress);
-export const bondingCurveV2Address = (mint: string): string => derive(curveV2Seed, mint);
+export const bondingCurveV2Address = derived('bonding-curve-v2');
 /** Creator of a mint's canonical PumpSwap pool. */
-export const poolAuthorityAddress = (mint: string): string => derive(poolAuthoritySeed, mint);
-export const creatorVaultAddress = (creator: string): string => derive(creatorVaultSeed, creator);
-export const holderRewardsAddress = (mint: string): string => derive(holderRewardsSeed, mint);
-export const userVolumeAccumulatorAddress = (user: string): string => derive(volumeSeed, user);
-export const sharingConfigAddress = (mint: string): string => derive(sharingConfigSeed, mint, feeProgram);
-export const mayhemStateAddress = (mint: string): string => derive(mayhemStateSeed, mint, mayhemProgram);
+export const poolAuthorityAddress = derived('pool-authority');
+/** Of a creator. */
+export const creatorVaultAddress = derived('creator-vault');
+export const holderRewardsAddress = derived('holder-rewards');
+/** Of a user. */
+export const userVolumeAccumulatorAddress = derived('user_volume_accumulator');
+export const sharingConfigAddress = derived('sharing-config', feeProgram);
+export const mayhemStateAddress = derived('mayhem-state', mayhemProgram);

@@ -52,10 +52,7 @@ function swapOn(state: CurveState, amount: bigint, exactIn: boolean, isBuy: bool
   return isTooLarge ? 'too_large' : { ...swap, cut };
 }
 
-/**
- * The result of a trade on a curve by `buy_v2`, `buy_exact_quote_in_v2` and `sell_v2` (and their older forms), without the rent of accounts
- * that it must create. Formulas: README.md.
- */
+/** The result of a trade by `buy_v2`, `buy_exact_quote_in_v2` and `sell_v2` (and older forms), without the rent of new accounts. Formulas: README.md. */
 export function quoteCurve(state: CurveState, trade: QuotedTrade): QuoteOutcome {
   const { complete, reserves } = state.curve;
   if (complete || reserves.virtualBase === 0n || reserves.virtualQuote === 0n) return quoteFault('complete');

@@ -5,18 +5,12 @@ export function feeOf(amount: bigint, bps: bigint): bigint {
   return (amount * bps + basisPoints - 1n) / basisPoints;
 }
 
-export interface ExactIn {
-  /** The amount through the pool. */
-  readonly net: bigint;
-  /** One for each rate, in the same order. `net` and these together are charged: at most the amount to spend. */
-  readonly fees: readonly bigint[];
-}
-
 /**
  * Subtracts all fees from an amount to spend, as `buy_exact_sol_in`, `buy_exact_quote_in` and their later versions do (formula in the IDL
- * of pump, instruction `buy_exact_sol_in`). The fees are computed before the amount is reduced by the excess. Null if nothing is left.
+ * of pump, instruction `buy_exact_sol_in`). The fees are computed before the amount is reduced by the excess, in the order of the rates. `net`
+ * goes through the pool. Null if nothing is left.
  */
-export function splitExactIn(spendable: bigint, rates: readonly bigint[]): ExactIn | null {
+export function splitExactIn(spendable: bigint, rates: readonly bigint[]) {
   const total = rates.reduce((sum, bps) => sum + bps, 0n);
   let net = (spendable * basisPoints) / (basisPoints + total);
   const fees = rates.map((bps) => feeOf(net, bps));

@@ -29,13 +29,7 @@ export function creatorPart(creatorFee: FeePart, holderRewards: FeePart): FeePar
 }
 
 /** A trade's fees by kind; all in the quote coin. */
-export interface PumpFees {
-  readonly protocol: FeePart;
-  readonly creator: FeePart;
-  readonly lp: FeePart;
-  readonly cashback: FeePart;
-  readonly holderRewards: FeePart;
-}
+type PumpFees = Readonly<Record<'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards', FeePart>>;
 
 /** The fees that were charged, as a list. */
 export function feeList({ protocol, creator, lp, cashback, holderRewards }: PumpFees): Fee[] {

@@ -6,15 +6,7 @@ import { decimalsOf, pairOf, swapTrade, type Charge } from '../../kit/swap-trade
 import type { AccountConstants, DecodeContext, VenueEvent, VenueTrade } from '../../seam/venue.ts';
 import { swapEventLength, swapEventTail } from './layout.ts';
 import { decodePool } from './pool.ts';
-import {
-  accountDiscriminators,
-  creatorAccount,
-  eventDiscriminators,
-  ignoredAccounts,
-  ignoredEvents,
-  swapAccounts,
-  swapInstructions,
-} from './program.ts';
+import * as program from './program.ts';
 
 function readSwap(reader: BorshReader, context: DecodeContext): VenueEvent | string | null {
   const [pool, trader] = [reader.address(), reader.address()];
@@ -34,8 +26,9 @@ function readSwap(reader: BorshReader, context: DecodeContext): VenueEvent | str
   const emitting = context.instruction();
   if (emitting === null) return null;
   const { accounts, data } = emitting;
-  const isDirect = swapInstructions.some((discriminator) => hasPrefix(data, discriminator)) && accounts[swapAccounts.pool] === pool;
-  const [input, output] = isDirect ? [accounts[swapAccounts.inputVault], accounts[swapAccounts.outputVault]] : [];
+  const isDirect =
+    program.swapInstructions.some((discriminator) => hasPrefix(data, discriminator)) && accounts[program.swapAccounts.pool] === pool;
+  const [input, output] = isDirect ? [accounts[program.swapAccounts.inputVault], accounts[program.swapAccounts.outputVault]] : [];
   const charges: readonly Charge[] = [
     ['lp', given.tradeFee, given.amount, 'in'],
     ['lp', gotten.tradeFee, left, 'out'],
@@ -57,7 +50,7 @@ function readSwap(reader: BorshReader, context: DecodeContext): VenueEvent | str
   if (given.tradeFee + gotten.tradeFee === 0n) return trade;
   const complete = (rates: AccountConstants): VenueTrade => ({ ...trade, fees: feesInParts(trade.fees, rates as TierRates) });
   // The router of the program names the fee tiers of several pools. The account of the pool names the one of this pool.
-  return { ...trade, needs: { account: isDirect ? accounts[swapAccounts.config]! : pool, complete } };
+  return { ...trade, needs: { account: isDirect ? accounts[program.swapAccounts.config]! : pool, complete } };
 }
 
 function readPoolCreated(reader: BorshReader, context: DecodeContext): VenueEvent | string | null {
@@ -67,7 +60,7 @@ function readPoolCreated(reader: BorshReader, context: DecodeContext): VenueEven
   reader.skip(84); // sqrt_price_x64, tick, and the vaults
   const emitting = context.instruction();
   if (emitting === null) return null;
-  const creator = emitting.accounts[creatorAccount];
+  const creator = emitting.accounts[program.creatorAccount];
   if (creator === undefined) return 'was emitted by an instruction without accounts';
   return {
     type: 'poolCreated',
@@ -84,18 +77,18 @@ function readPoolCreated(reader: BorshReader, context: DecodeContext): VenueEven
 
 export const decode = recordDecoder(
   [
-    { discriminator: eventDiscriminators.swap, name: 'SwapEvent', minLength: swapEventLength, read: readSwap },
-    { discriminator: eventDiscriminators.poolCreated, name: 'PoolCreatedEvent', read: readPoolCreated },
+    { discriminator: program.eventDiscriminators.swap, name: 'SwapEvent', minLength: swapEventLength, read: readSwap },
+    { discriminator: program.eventDiscriminators.poolCreated, name: 'PoolCreatedEvent', read: readPoolCreated },
   ],
-  ignoredEvents,
+  program.ignoredEvents,
 );
 
 export const decodeAccount = accountDecoder(
-  accountDiscriminators.pool,
+  program.accountDiscriminators.pool,
   (data) => {
     const pool = decodePool(data);
     if (pool === null || pool.sqrtPriceX64 === 0n) return 'PoolState too short, or without a price';
     return concentratedPool({ baseMint: pool.mint0, quoteMint: pool.mint1, baseVault: pool.vault0, quoteVault: pool.vault1 }, pool);
   },
-  ignoredAccounts,
+  program.ignoredAccounts,
 );

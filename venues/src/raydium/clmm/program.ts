@@ -1,10 +1,8 @@
-import { anchorNames } from '../../kit/decode.ts';
+import { anchorNames, bytes } from '../../kit/decode.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 
 /** Raydium CLMM. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
 export const programId = 'CAMMCzo5YL8w4VFF8KVHrK22GGUsp5VTaW7grrKgrWqK';
-
-const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
 export const eventDiscriminators = { swap: bytes('40c6cde8260871e2'), poolCreated: bytes('195e4b2f7063353f') } as const;
 

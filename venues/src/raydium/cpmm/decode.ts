@@ -7,17 +7,7 @@ import { decimalsOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
 import type { AccountConstants, DecodeContext, EmittingInstruction, PoolAccount, VenueEvent, VenueTrade } from '../../seam/venue.ts';
 import { withParts, type CpmmRates } from './config.ts';
 import { opening, pool as poolAt, poolLength, swapEventLength, swapEventTail } from './layout.ts';
-import {
-  accountDiscriminators,
-  authority,
-  ignoredAccounts,
-  ignoredEvents,
-  openingInstructions,
-  swapAccounts,
-  swapEvent,
-  swapInstructions,
-  type OpeningForm,
-} from './program.ts';
+import * as program from './program.ts';
 
 /** The fields of a pool's account that prices and quotes need. Coin 0 is the base. */
 export interface CpmmPool {
@@ -39,7 +29,7 @@ export interface CpmmPool {
 
 /** Reads a pool's account; null if the bytes are not one. Never throws. */
 export function decodePool(data: Uint8Array): CpmmPool | null {
-  if (data.length < poolLength || !hasPrefix(data, accountDiscriminators.pool)) return null;
+  if (data.length < poolLength || !hasPrefix(data, program.accountDiscriminators.pool)) return null;
   const view = viewOf(data);
   const key = (at: number): string => encodeBase58(data, at, 32);
   const u64 = (at: number): bigint => view.getBigUint64(at, true);
@@ -68,9 +58,10 @@ function isCoin0(mint: string, other: string): boolean {
 
 /** The accounts of the swap instruction on this pool that emitted the event; null if another instruction did. */
 function swapOn(pool: string, { accounts, data }: EmittingInstruction) {
-  const [trader, config] = [accounts[swapAccounts.user], accounts[swapAccounts.config]];
-  const [input, output] = [accounts[swapAccounts.inputMint], accounts[swapAccounts.outputMint]];
-  if (!swapInstructions.some((discriminator) => hasPrefix(data, discriminator)) || accounts[swapAccounts.pool] !== pool) return null;
+  const [trader, config] = [accounts[program.swapAccounts.user], accounts[program.swapAccounts.config]];
+  const [input, output] = [accounts[program.swapAccounts.inputMint], accounts[program.swapAccounts.outputMint]];
+  if (!program.swapInstructions.some((discriminator) => hasPrefix(data, discriminator)) || accounts[program.swapAccounts.pool] !== pool)
+    return null;
   if (trader === undefined || config === undefined || input === undefined || output === undefined) return null;
   return { trader, config, mints: [input, output] as const };
 }
@@ -120,7 +111,7 @@ function receivedBy(vault: string | undefined, program: string | undefined, sent
   return tokenBalances?.find(({ account }) => account === vault)?.after ?? sent;
 }
 
-function readOpening({ view }: BorshReader, context: DecodeContext, form: OpeningForm): VenueEvent | string | null {
+function readOpening({ view }: BorshReader, context: DecodeContext, form: program.OpeningForm): VenueEvent | string | null {
   const emitting = context.instruction();
   if (emitting === null) return null;
   const { accounts } = emitting;
@@ -146,7 +137,7 @@ function readOpening({ view }: BorshReader, context: DecodeContext, form: Openin
 /** A logged event, or an instruction that opens a pool. */
 export const decode = recordDecoder(
   [
-    { discriminator: swapEvent, name: 'SwapEvent', minLength: swapEventLength, read: readSwap },
+    { discriminator: program.swapEvent, name: 'SwapEvent', minLength: swapEventLength, read: readSwap },
     ...openingInstructions.map((form) => ({
       discriminator: form.discriminator,
       name: 'an instruction that opens a pool',
@@ -155,7 +146,7 @@ export const decode = recordDecoder(
       read: (reader: BorshReader, context: DecodeContext) => readOpening(reader, context, form),
     })),
   ],
-  ignoredEvents,
+  program.ignoredEvents,
 );
 
 function readPool(data: Uint8Array): PoolAccount | string {
@@ -167,7 +158,7 @@ function readPool(data: Uint8Array): PoolAccount | string {
     quoteMint: pool.mint1,
     baseVault: pool.vault0,
     quoteVault: pool.vault1,
-    vaultOwner: authority,
+    vaultOwner: program.authority,
     tokenCreator: null,
     price: null,
     virtualBase: -pool.waiting0,
@@ -176,4 +167,4 @@ function readPool(data: Uint8Array): PoolAccount | string {
   };
 }
 
-export const decodeAccount = accountDecoder(accountDiscriminators.pool, readPool, ignoredAccounts);
+export const decodeAccount = accountDecoder(program.accountDiscriminators.pool, readPool, program.ignoredAccounts);

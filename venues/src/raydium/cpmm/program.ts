@@ -1,12 +1,10 @@
-import { anchorNames } from '../../kit/decode.ts';
+import { anchorNames, bytes } from '../../kit/decode.ts';
 
 /** Raydium CPMM. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
 export const programId = 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C';
 
 /** Owns the vaults of all pools: the PDA `["vault_and_lp_mint_auth_seed"]`. */
 export const authority = 'GpMZbSM2GgvTKHJirzeGfMFoaZ8UR2X7F4v8vHTvxFbL';
-
-const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, 'hex'));
 
 export const swapEvent: Uint8Array = bytes('40c6cde8260871e2');
 

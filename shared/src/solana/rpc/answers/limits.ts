@@ -5,10 +5,7 @@ const megabyte = 1_024 * kilobyte;
 export interface AnswerLimit {
   /** Bytes after unpacking. A longer answer is neither read to its end nor parsed. */
   readonly bytes: number;
-  /**
-   * The node alone decides the length of the answer. An answer that is too long is therefore a fault of the node, and never caused by the
-   * content of the chain.
-   */
+  /** The node alone decides the length, never the content of the chain. So an answer that is too long is a fault of the node. */
   readonly isFixed: boolean;
 }
 

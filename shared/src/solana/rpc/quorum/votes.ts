@@ -13,20 +13,14 @@ export function majorityOf(endpoints: number): number {
   return Math.floor(endpoints / 2) + 1;
 }
 
-/**
- * The highest value that a majority has reached. One endpoint alone cannot raise it, and cannot hold two others back. Throws RangeError for
- * an empty list.
- */
+/** The highest value that a majority has reached: one endpoint cannot raise it, or hold two others back. Throws RangeError for an empty list. */
 export function reachedBy(values: readonly number[]): number {
   const reached = values.toSorted((a, b) => b - a)[majorityOf(values.length) - 1];
   if (reached === undefined) throw new RangeError('No value was given.');
   return reached;
 }
 
-/**
- * The middle value; the lower one of two. One of three cannot move it beyond the others, and one of two cannot raise it. Null for an empty
- * list.
- */
+/** The middle value, the lower one of two. One of three cannot move it beyond the others. Null for an empty list. */
 export function lowerMedian(values: readonly bigint[]): bigint | null {
   return values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))[Math.floor((values.length - 1) / 2)] ?? null;
 }

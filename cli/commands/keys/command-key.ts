@@ -1,20 +1,26 @@
+import { SluiceError } from '@sluice/client';
 import { createApiKey, deleteApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Scope } from '@sluice/shared/wire/values/plans.ts';
 import { CommandError } from '../../command-line/command.ts';
+import { nobodyListens, probeGateway } from '../../gateway/gateway-probe.ts';
+import { listenerAt } from '../../gateway/listener-owner.ts';
 import { openStoreOf } from '../store/with-store.ts';
 
 /** A temporary key expires after this time, in case its command is killed before it can delete the key. A longer command creates further keys. */
 const keyLifeMs = 15 * 60_000;
 
-export interface CommandKey {
+/** A URL where a gateway answered is not asked again for this long. */
+const probedForMs = 5_000;
+
+interface CommandKey {
   get(): Promise<string>;
   close(): Promise<void>;
 }
 
 /** Whose temporary key is created, and for what. */
-export interface Purpose {
+interface Purpose {
   readonly label: string;
   /** Null means the operator. */
   readonly accountId: string | null;
@@ -58,4 +64,24 @@ async function makeKey(store: Store, purpose: Purpose): Promise<{ readonly id: s
 /** Why a gateway may refuse the key that a command has just created. */
 export function otherStore(command: string, { dataDir }: Config): string {
   return `${command} created this key in ${dataDir}. If the gateway uses another store, set its DATA_DIR or DATABASE_URL here, or pass --key.`;
+}
+
+/**
+ * Gives the key to the client only if a gateway answers at this URL, and if its process does not belong to another user. Called before each
+ * connection and request. The error says what is wrong and what to do. The client tries again, unless another attempt cannot succeed.
+ */
+export function keyForSluice(url: string, config: Config, key: () => Promise<string>): () => Promise<string> {
+  let probedAtMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const listener = listenerAt(url, config);
+    if (listener.kind === 'foreign') throw new SluiceError(listener.fault, { code: 'MALFORMED', retryable: false });
+    if (listener.kind === 'nobody') throw new Error(nobodyListens(new URL(url).host));
+    if (performance.now() - probedAtMs > probedForMs) {
+      const probe = await probeGateway(url);
+      if (!probe.ok && probe.isGateway === false) throw new SluiceError(probe.fault, { code: 'MALFORMED', retryable: false });
+      if (!probe.ok) throw new Error(probe.fault);
+      probedAtMs = performance.now();
+    }
+    return await key();
+  };
 }
