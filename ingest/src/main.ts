@@ -5,15 +5,15 @@ import { watchClocks } from '@sluice/shared/runtime/clock/watch-clocks.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { runOnSettings } from '@sluice/shared/config/run.ts';
 import { createLog, type Logger } from '@sluice/shared/runtime/log/log.ts';
-import { clockMetrics } from '@sluice/shared/operations/clock-metrics.ts';
-import type { Metric } from '@sluice/shared/operations/metric.ts';
+import { clockRow } from '@sluice/shared/operations/clock-metrics.ts';
+import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
 import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { serveOperations } from '@sluice/shared/operations/server.ts';
 import { onStop } from '@sluice/shared/runtime/process/on-stop.ts';
 import { yieldEngineThreads } from '@sluice/shared/runtime/thread/priority.ts';
 import { startIngest, type Ingest } from './ingest.ts';
-import { makers } from './metrics.ts';
+import { metricsPrefix } from './metrics.ts';
 
 const requires = {
   SOLANA_RPC_URL: 'an ingest process must have a chain to read',
@@ -54,7 +54,11 @@ async function serveOperationsPort(config: Config, ingest: Ingest, time: AgreedT
   const { metrics: place, sharePort } = config.operations;
   if (place === null) return null;
   const meter = new ProcessMeter();
-  const metrics = async (): Promise<readonly Metric[]> => [...ingest.metrics(), ...clockMetrics(makers, time), ...(await meter.metrics())];
+  const metrics = async (): Promise<readonly Metric[]> => [
+    ...ingest.metrics(),
+    ...metricsOf(metricsPrefix, [clockRow(time)]),
+    ...(await meter.metrics()),
+  ];
   const parts = (): Parts => ({ ...ingest.parts(), clock: time.fault() });
   const { allowedHosts } = config;
   const server = await serveOperations({ ...place, waitForPort: sharePort, allowedHosts, metrics, parts, log });

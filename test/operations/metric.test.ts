@@ -5,13 +5,14 @@ import { metricsOf, metricsText } from '@sluice/shared/operations/metric.ts';
 import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
 import { until } from '../support/gateway.ts';
 
-const { counter, gauge, histogram } = metricsOf('own');
-
 it('each name is written once, before all its samples, with escaped labels', () => {
   const text = metricsText([
-    counter('calls_total', 'Calls.', 3, { lane: 'rpc 1' }),
-    gauge('open', 'Open.', 1),
-    counter('calls_total', 'Calls.', 4, { lane: 'a "b" \\ c\nd' }),
+    ...metricsOf('own', [['calls_total', 'Calls.', 3]], { lane: 'rpc 1' }),
+    ...metricsOf('own', [
+      ['open', 'Open.', true],
+      ['age_seconds', 'Age.', null],
+      ['calls_total', 'Calls.', { lane: { 'a "b" \\ c\nd': 4 } }],
+    ]),
   ]);
   expect(text).toBe(
     [
@@ -22,6 +23,9 @@ it('each name is written once, before all its samples, with escaped labels', () 
       '# HELP own_open Open.',
       '# TYPE own_open gauge',
       'own_open 1',
+      '# HELP own_age_seconds Age.',
+      '# TYPE own_age_seconds gauge',
+      'own_age_seconds -1',
       '',
     ].join('\n'),
   );
@@ -44,7 +48,7 @@ it("a histogram's buckets contain what was recorded", () => {
   );
   const one = new LatencyHistogram();
   one.record(3_000);
-  const text = metricsText([histogram('time_seconds', 'Time.', one.distribution(), { step: 'sign' })]);
+  const text = metricsText(metricsOf('own', [['time_seconds', 'Time.', { step: { sign: one.distribution() } }]]));
   expect(text).toContain('own_time_seconds_bucket{step="sign",le="0.0025"} 0\nown_time_seconds_bucket{step="sign",le="0.005"} 1\n');
   expect(text).toContain(
     'own_time_seconds_bucket{step="sign",le="+Inf"} 1\nown_time_seconds_sum{step="sign"} 0.003\nown_time_seconds_count{step="sign"} 1\n',

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks';
 import { LatencyHistogram } from './latency-histogram.ts';
-import { metricsOf, type Metric } from './metric.ts';
+import { metricsOf, type Metric, type MetricRow } from './metric.ts';
 
 /** How often the delay of the event loop is measured. */
 const askEveryMs = 20;
@@ -38,23 +38,25 @@ export class ProcessMeter {
   }
 
   async metrics(): Promise<Metric[]> {
-    const own = metricsOf('process');
-    const node = metricsOf('nodejs');
     const { user, system } = process.cpuUsage();
     const { rss, heapUsed, heapTotal, external, arrayBuffers } = process.memoryUsage();
-    const collected = [...this.#gc];
+    const collected = (of: 'runs' | 'seconds') => ({ kind: Object.fromEntries([...this.#gc].map(([kind, counts]) => [kind, counts[of]])) });
     return [
-      own.counter('cpu_seconds_total', 'CPU time, user and system.', (user + system) / 1e6),
-      own.gauge('start_time_seconds', 'Start of the process, Unix time.', performance.timeOrigin / 1000),
-      own.gauge('resident_memory_bytes', 'Resident memory.', rss),
-      ...(await descriptorMetrics(own)),
-      node.gauge('heap_used_bytes', 'Heap of JavaScript in use.', heapUsed),
-      node.gauge('heap_size_bytes', 'Heap of JavaScript reserved.', heapTotal),
-      node.gauge('external_memory_bytes', 'Memory outside the heap that objects hold, buffers among it.', external),
-      node.gauge('buffer_memory_bytes', 'Memory of buffers.', arrayBuffers),
-      node.histogram('eventloop_delay_seconds', 'How long work waits for its turn of the event loop.', this.loopDelayUs.distribution()),
-      ...collected.map(([kind, { runs }]) => node.counter('gc_runs_total', 'Runs of the garbage collector.', runs, { kind })),
-      ...collected.map(([kind, { seconds }]) => node.counter('gc_seconds_total', 'Time spent collecting garbage.', seconds, { kind })),
+      ...metricsOf('process', [
+        ['cpu_seconds_total', 'CPU time, user and system.', (user + system) / 1e6],
+        ['start_time_seconds', 'Start of the process, Unix time.', performance.timeOrigin / 1000],
+        ['resident_memory_bytes', 'Resident memory.', rss],
+        ...(await descriptorRows()),
+      ]),
+      ...metricsOf('nodejs', [
+        ['heap_used_bytes', 'Heap of JavaScript in use.', heapUsed],
+        ['heap_size_bytes', 'Heap of JavaScript reserved.', heapTotal],
+        ['external_memory_bytes', 'Memory outside the heap that objects hold, buffers among it.', external],
+        ['buffer_memory_bytes', 'Memory of buffers.', arrayBuffers],
+        ['eventloop_delay_seconds', 'How long work waits for its turn of the event loop.', this.loopDelayUs.distribution()],
+        ['gc_runs_total', 'Runs of the garbage collector.', collected('runs')],
+        ['gc_seconds_total', 'Time spent collecting garbage.', collected('seconds')],
+      ]),
     ];
   }
 
@@ -82,20 +84,16 @@ export class ProcessMeter {
 }
 
 /** Available on Linux only. */
-async function descriptorMetrics({ gauge }: ReturnType<typeof metricsOf>): Promise<Metric[]> {
+async function descriptorRows(): Promise<MetricRow[]> {
   try {
     const [open, limits] = await Promise.all([readdir('/proc/self/fd'), readFile('/proc/self/limits', 'utf8')]);
     const most = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
-    return [
-      gauge('open_fds', 'Open file descriptors.', open.length),
-      ...(most === undefined ? [] : [gauge('max_fds', 'Maximum number of file descriptors that the process may open.', Number(most))]),
-    ];
+    const rows: MetricRow[] = [['open_fds', 'Open file descriptors.', open.length]];
+    return most === undefined
+      ? rows
+      : [...rows, ['max_fds', 'Maximum number of file descriptors that the process may open.', Number(most)]];
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (error instanceof Error && 'code' in error && ['ENOENT', 'EACCES', 'EMFILE'].includes(String(error.code))) return [];
     throw error;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'EACCES' || error.code === 'EMFILE');
 }

@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
-import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
+import { metricsOf, type Metric, type MetricRow } from '@sluice/shared/operations/metric.ts';
 import type { SignerCounts } from '../signer/client/client.ts';
 import type { TradingReports } from '@sluice/gateway/operations/operations.ts';
 import type { TradingStatus } from '@sluice/gateway/operations/report.ts';
@@ -14,7 +14,7 @@ import type { LaneCounters } from '../send/lane.ts';
 import { noSimulations, type Simulator } from '../nodes/simulate/simulator.ts';
 import type { HotStateCounts } from '../state/hot-state.ts';
 
-const { counter, gauge, histogram } = metricsOf('sluice_gateway');
+const metricsPrefix = 'sluice_gateway';
 const modes = { off: 0, paper: 1, live: 2 } as const;
 const openStates = storedStates.filter((state) => !endStates.has(state));
 
@@ -86,100 +86,70 @@ function orderStatus({ stats, open }: OrderReport): NonNullable<AnswerOf<typeof 
 /** For `/metrics`. Labels are states and steps of an order, lanes and endpoints; all of them are bounded. */
 function orderMetrics({ stats, mode, halted, role, follow, state, lanes, simulator, signer }: OrderReport): Metric[] {
   const { counters: follower, openByState } = follow;
-  const ofLanes = (name: keyof LaneCounters, help: string): Metric[] =>
-    lanes.map((lane) => {
-      const later = follow.lanes.find((one) => one.name === lane.name)?.counters[name] ?? 0;
-      return counter(`orders_lane_${name}_total`, help, lane.counters[name] + later, { lane: lane.name });
-    });
-  return [
-    gauge('trading_mode', 'TRADING: 0 off, 1 paper, 2 live.', modes[mode]),
-    gauge('trading_halted', 'The operator has halted trading, or it is unknown whether trading is halted.', halted ? 1 : 0),
-    gauge('trading_role', 'This gateway holds the trading role.', role.holder === 'self' ? 1 : 0),
-    gauge('trading_role_known', 'It is known which gateway holds the trading role.', role.holder === null ? 0 : 1),
-    counter('orders_handed_out_total', 'Calls handed to the gateway that holds the trading role.', role.handedOver.out),
-    counter('orders_handed_in_total', 'Calls of other gateways that were run here.', role.handedOver.in),
-    counter(
-      'orders_hand_over_unanswered_total',
-      'Calls that the gateway with the trading role did not answer.',
-      role.handedOver.unanswered,
-    ),
-    ...openStates.map((name) =>
-      gauge('orders_open', 'Orders that are followed to their end, by state.', openByState.get(name)?.orders ?? 0, { state: name }),
-    ),
-    ...openStates.map((name) =>
-      gauge(
-        'orders_oldest_seconds',
-        'Time that the oldest order of a state has been in it.',
-        (openByState.get(name)?.oldestMs ?? 0) / 1e3,
-        {
-          state: name,
-        },
-      ),
-    ),
-    counter('orders_taken_over_total', 'Orders taken over from a gateway that ended.', follower.takenOver),
-    counter('orders_forgotten_total', 'Orders of this gateway that were found in the store and were not followed.', follower.forgotten),
-    counter('orders_contradictions_total', 'Evidence that contradicts a stored order.', follower.contradictions),
-    counter(
-      'orders_store_failures_total',
-      'Changes of orders that the store did not accept, and that were tried again.',
-      follower.storeFailures,
-    ),
-    counter('orders_unfollowed_total', 'Orders that were not followed because too many were followed already.', follower.refused),
-    counter('orders_status_unanswered_total', 'Requests for statuses that a node did not answer.', follower.unanswered),
-    ...state.links.flatMap((link, index) => linkMetrics(link, String(index + 1))),
-    counter('orders_stored_total', 'Orders stored.', stats.stored),
-    counter('orders_finalized_total', 'Orders that ended filled.', stats.ended.finalized),
-    counter('orders_failed_total', 'Orders that ended failed.', stats.ended.failed),
-    counter('orders_expired_total', 'Orders that ended expired: they cannot land any more.', stats.ended.expired),
-    counter('orders_executed_total', 'Orders that were sent, and whose steps were measured.', stats.stepsUs.total.count),
-    ...orderSteps.map((step) =>
-      histogram('orders_step_seconds', 'Time of a step of an order that was sent.', stats.stepsUs[step].distribution(), { step }),
-    ),
-    counter('orders_simulation_passed_total', 'Simulations that passed.', simulator.passed),
-    counter('orders_simulation_failed_total', 'Simulations that failed.', simulator.failed),
-    counter('orders_simulation_deviates_total', 'Simulations that gave clearly more or less than quoted.', simulator.deviates),
-    counter(
-      'orders_simulation_contradicted_total',
-      'Simulations that another node contradicted for the same slot.',
-      simulator.contradicted,
-    ),
-    counter('orders_simulation_unavailable_total', 'Simulations that no node answered.', simulator.unavailable),
-    counter('orders_simulation_asked_total', 'Nodes asked for a simulation.', simulator.asked),
-    counter('orders_simulation_hedged_total', 'Times that a second node was asked as well.', simulator.hedged),
-    counter('orders_simulation_behind_total', 'Nodes that had not reached the slot.', simulator.behind),
-    counter('orders_simulation_malformed_total', 'Answers in an unknown form.', simulator.malformed),
-    gauge('orders_signer_ready', 'The signing process is ready.', signer.ready ? 1 : 0),
-    counter('orders_signer_signed_total', 'Messages signed.', signer.counts.signed),
-    counter('orders_signer_refused_total', 'Messages that the signing process refused.', signer.counts.refused),
-    counter('orders_signer_unavailable_total', 'Messages that the signing process did not answer.', signer.counts.unavailable),
-    ...ofLanes('first', 'Messages sent by a lane for the first time.'),
-    ...ofLanes('again', 'Messages sent by a lane again.'),
-    ...ofLanes('accepted', 'Messages that a lane accepted.'),
-    ...ofLanes('refused', 'Messages that a lane refused.'),
-    ...ofLanes('unanswered', 'Messages that a lane did not answer.'),
-    ...ofLanes('malformed', 'Answers of a lane in an unknown form.'),
-    ...ofLanes('untipped', 'Messages not sent by a lane because they carry no tip for it.'),
-    ...ofLanes('withheld', 'Sends omitted because trading was halted.'),
-    ...ofLanes('overflowed', 'Messages not sent by a lane because too many waited for it.'),
+  const byState = (of: 'orders' | 'oldestMs') => openStates.map((name) => [name, openByState.get(name)?.[of] ?? 0] as const);
+  const oldest = byState('oldestMs').map(([name, ms]) => [name, ms / 1e3] as const);
+  const steps = orderSteps.map((step) => [step, stats.stepsUs[step].distribution()] as const);
+  const ofLanes = (name: keyof LaneCounters, help: string): MetricRow => {
+    const later = new Map(follow.lanes.map((lane) => [lane.name, lane.counters[name]]));
+    const sums = lanes.map((lane) => [lane.name, lane.counters[name] + (later.get(lane.name) ?? 0)] as const);
+    return [`orders_lane_${name}_total`, help, { lane: Object.fromEntries(sums) }];
+  };
+  const rows: MetricRow[] = [
+    ['trading_mode', 'TRADING: 0 off, 1 paper, 2 live.', modes[mode]],
+    ['trading_halted', 'The operator has halted trading, or it is unknown whether trading is halted.', halted],
+    ['trading_role', 'This gateway holds the trading role.', role.holder === 'self'],
+    ['trading_role_known', 'It is known which gateway holds the trading role.', role.holder !== null],
+    ['orders_handed_out_total', 'Calls handed to the gateway that holds the trading role.', role.handedOver.out],
+    ['orders_handed_in_total', 'Calls of other gateways that were run here.', role.handedOver.in],
+    ['orders_hand_over_unanswered_total', 'Calls that the gateway with the trading role did not answer.', role.handedOver.unanswered],
+    ['orders_open', 'Orders that are followed to their end, by state.', { state: Object.fromEntries(byState('orders')) }],
+    ['orders_oldest_seconds', 'Time that the oldest order of a state has been in it.', { state: Object.fromEntries(oldest) }],
+    ['orders_taken_over_total', 'Orders taken over from a gateway that ended.', follower.takenOver],
+    ['orders_forgotten_total', 'Orders of this gateway that were found in the store and were not followed.', follower.forgotten],
+    ['orders_contradictions_total', 'Evidence that contradicts a stored order.', follower.contradictions],
+    ['orders_store_failures_total', 'Changes of orders that the store did not accept, and that were tried again.', follower.storeFailures],
+    ['orders_unfollowed_total', 'Orders that were not followed because too many were followed already.', follower.refused],
+    ['orders_status_unanswered_total', 'Requests for statuses that a node did not answer.', follower.unanswered],
+    ['orders_stored_total', 'Orders stored.', stats.stored],
+    ['orders_finalized_total', 'Orders that ended filled.', stats.ended.finalized],
+    ['orders_failed_total', 'Orders that ended failed.', stats.ended.failed],
+    ['orders_expired_total', 'Orders that ended expired: they cannot land any more.', stats.ended.expired],
+    ['orders_executed_total', 'Orders that were sent, and whose steps were measured.', stats.stepsUs.total.count],
+    ['orders_step_seconds', 'Time of a step of an order that was sent.', { step: Object.fromEntries(steps) }],
+    ['orders_simulation_passed_total', 'Simulations that passed.', simulator.passed],
+    ['orders_simulation_failed_total', 'Simulations that failed.', simulator.failed],
+    ['orders_simulation_deviates_total', 'Simulations that gave clearly more or less than quoted.', simulator.deviates],
+    ['orders_simulation_contradicted_total', 'Simulations that another node contradicted for the same slot.', simulator.contradicted],
+    ['orders_simulation_unavailable_total', 'Simulations that no node answered.', simulator.unavailable],
+    ['orders_simulation_asked_total', 'Nodes asked for a simulation.', simulator.asked],
+    ['orders_simulation_hedged_total', 'Times that a second node was asked as well.', simulator.hedged],
+    ['orders_simulation_behind_total', 'Nodes that had not reached the slot.', simulator.behind],
+    ['orders_simulation_malformed_total', 'Answers in an unknown form.', simulator.malformed],
+    ['orders_signer_ready', 'The signing process is ready.', signer.ready],
+    ['orders_signer_signed_total', 'Messages signed.', signer.counts.signed],
+    ['orders_signer_refused_total', 'Messages that the signing process refused.', signer.counts.refused],
+    ['orders_signer_unavailable_total', 'Messages that the signing process did not answer.', signer.counts.unavailable],
+    ofLanes('first', 'Messages sent by a lane for the first time.'),
+    ofLanes('again', 'Messages sent by a lane again.'),
+    ofLanes('accepted', 'Messages that a lane accepted.'),
+    ofLanes('refused', 'Messages that a lane refused.'),
+    ofLanes('unanswered', 'Messages that a lane did not answer.'),
+    ofLanes('malformed', 'Answers of a lane in an unknown form.'),
+    ofLanes('untipped', 'Messages not sent by a lane because they carry no tip for it.'),
+    ofLanes('withheld', 'Sends omitted because trading was halted.'),
+    ofLanes('overflowed', 'Messages not sent by a lane because too many waited for it.'),
   ];
+  return [...metricsOf(metricsPrefix, rows), ...state.links.flatMap((link, index) => linkMetrics(link, String(index + 1)))];
 }
 
 function linkMetrics({ state, slot, connects, malformed, forks, drops }: HotStateCounts['links'][number], endpoint: string): Metric[] {
-  return [
-    gauge(
-      'chain_link_up',
-      'The PubSub link to an endpoint, for trading, is up and reports slots.',
-      state === 'down' || slot === null ? 0 : 1,
-      {
-        endpoint,
-      },
-    ),
-    gauge('chain_link_slot', 'Newest slot that the link reported; 0 before the first.', slot ?? 0, { endpoint }),
-    counter('chain_link_connects_total', 'Connections to the endpoint that were begun.', connects, { endpoint }),
-    counter('chain_link_malformed_total', 'Account changes that the endpoint reported in an unknown form.', malformed, { endpoint }),
-    counter('chain_link_dropped_total', 'Times that the endpoint was dropped because of frames that no honest node sends.', drops, {
-      endpoint,
-    }),
-    counter('chain_link_forks_total', 'Forks that the endpoint went through.', forks, { endpoint }),
+  const rows: MetricRow[] = [
+    ['chain_link_up', 'The PubSub link to an endpoint, for trading, is up and reports slots.', state !== 'down' && slot !== null],
+    ['chain_link_slot', 'Newest slot that the link reported; 0 before the first.', slot ?? 0],
+    ['chain_link_connects_total', 'Connections to the endpoint that were begun.', connects],
+    ['chain_link_malformed_total', 'Account changes that the endpoint reported in an unknown form.', malformed],
+    ['chain_link_dropped_total', 'Times that the endpoint was dropped because of frames that no honest node sends.', drops],
+    ['chain_link_forks_total', 'Forks that the endpoint went through.', forks],
   ];
+  return metricsOf(metricsPrefix, rows, { endpoint });
 }

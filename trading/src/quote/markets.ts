@@ -311,11 +311,10 @@ function accountsToFollow(plan: MarketPlan, pools: Pools, found: ReadonlyMap<str
 
 /** For `/metrics`. */
 export function marketMetrics({ hits, reads, shared, malformed }: MarketCounts): Metric[] {
-  const { counter } = metricsOf('sluice_gateway');
-  return [
-    counter('quote_market_hits_total', 'Markets for quotes that were read a moment ago.', hits),
-    counter('quote_market_reads_total', 'Markets for quotes that were read.', reads),
-    counter('quote_market_shared_total', 'Requests for a market that was being read already.', shared),
-    counter('quote_market_malformed_total', 'Markets whose accounts could not be understood.', malformed),
-  ];
+  return metricsOf('sluice_gateway', [
+    ['quote_market_hits_total', 'Markets for quotes that were read a moment ago.', hits],
+    ['quote_market_reads_total', 'Markets for quotes that were read.', reads],
+    ['quote_market_shared_total', 'Requests for a market that was being read already.', shared],
+    ['quote_market_malformed_total', 'Markets whose accounts could not be understood.', malformed],
+  ]);
 }
