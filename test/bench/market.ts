@@ -3,7 +3,7 @@ import { readEvent } from '../../followers/src/kit/market-event.ts';
 import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
-import { encodeChanges } from '@sluice/shared/market/batch-encoder.ts';
+import { changeArguments } from '@sluice/shared/market/redis/redis-market.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { verdictEntry } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { consumeMarket } from '../support/product/market-consumer.ts';
@@ -92,7 +92,7 @@ function measureOwn(all: readonly BusEntry[]): number {
     for (let from = 0; from < log.length; from += 100) {
       const events = log.slice(from, from + 100).flatMap((entry) => readEvent(entry) ?? []);
       ledger.learn(ledger.unknown(events.flatMap(({ mint }) => mint ?? [])), new Map());
-      encodeChanges(ledger.take(events));
+      changeArguments(ledger.take(events));
     }
   };
   pass();

@@ -1,6 +1,6 @@
 import { History } from '../../gateway/src/stream/history/history.ts';
 import { InProcessLog } from '@sluice/shared/bus/in-process/in-process-log.ts';
-import { ownBytes } from '@sluice/shared/runtime/collections/own-bytes.ts';
+import { ownBytes } from '@sluice/shared/codec/bytes.ts';
 import { segmentBytes, Segments } from '@sluice/shared/runtime/collections/segments.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import * as fc from 'fast-check';

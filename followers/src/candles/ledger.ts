@@ -1,4 +1,5 @@
 import { allIntervals, beginFold, foldNext, type Fold } from '@sluice/shared/market/candles/fold-trades.ts';
+import { idIn } from '@sluice/shared/codec/json-search.ts';
 import type { MintHead } from '@sluice/shared/market/pools/main-pool.ts';
 import type { MintChange } from '@sluice/shared/market/market.ts';
 import {
@@ -8,7 +9,7 @@ import {
   type Undecided,
   type UndecidedTrade,
 } from '@sluice/shared/market/verdicts/undecided.ts';
-import type { MarketEvent } from '../kit/market-event.ts';
+import type { MarketEvent, TradeRead } from '../kit/market-event.ts';
 import { UndecidedEvents, type Line } from '../kit/undecided.ts';
 import { MintDraft } from './mint-draft.ts';
 
@@ -108,10 +109,10 @@ export class MarketLedger {
       }
       const state = event.mint === null ? this.#holderOf(event.id) : this.#mints.get(event.mint);
       if (state === undefined) continue;
-      if (event.kind === 'trade') this.#trade(state, event);
-      else if (event.kind === 'pool') this.#pool(state, event);
-      else if (event.kind === 'price') this.#price(state, event);
-      else this.#retract(state, event);
+      if (event.kind === 'price') this.#price(state, event);
+      else if (event.kind === 'retract') this.#retract(state, event);
+      else if (event.kind === 'trade') this.#trade(state, event);
+      else this.#pool(state, event);
     }
     for (let left = settledPerBatch; left > 0 && this.#settleNext(); left--);
     while (this.undecided > limits.undecided && (this.#settleNext() || this.#trades.release()));
@@ -124,7 +125,7 @@ export class MarketLedger {
     return draft;
   }
 
-  #trade(state: MintState, { trade, json }: Extract<MarketEvent, { kind: 'trade' }>): void {
+  #trade(state: MintState, { trade, json }: TradeRead): void {
     const one: UndecidedTrade = { order: state.nextOrder, trade };
     const at = this.#trades.add(state, one);
     if (at === null) return;
@@ -136,7 +137,7 @@ export class MarketLedger {
   }
 
   /** A read of the chain is never retracted, so it is settled at once, before the trades that wait. */
-  #pool(state: MintState, { trade }: Extract<MarketEvent, { kind: 'pool' }>): void {
+  #pool(state: MintState, { trade }: TradeRead): void {
     const draft = this.#draftOf(state);
     const fold = foldOf(state, draft);
     foldNext(fold, trade);
@@ -222,8 +223,7 @@ function foldOf(state: MintState, draft: MintDraft): Fold {
 }
 
 function withoutBytes({ slot, poolAddress, json }: UndecidedPrice): UndecidedPriceKey {
-  const { id } = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as { readonly id: string };
-  return { id, slot, poolAddress };
+  return { id: idIn(json)!, slot, poolAddress };
 }
 
 function touchFrom(draft: MintDraft, trades: readonly UndecidedTrade[], at: number): void {

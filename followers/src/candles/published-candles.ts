@@ -1,5 +1,6 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { VoidedPrices } from '@sluice/shared/market/candles/fold-trades.ts';
+import { parseJson } from '@sluice/shared/codec/bytes.ts';
 import { candleIntervals, type Bucket, type CandleInterval } from '@sluice/shared/market/market.ts';
 import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events/events.ts';
 
@@ -38,7 +39,7 @@ export class PublishedCandles {
   constructor(tail: readonly LogEntry[]) {
     for (const { topics, json } of tail) {
       if (topics[0]?.topic.startsWith(candlesPrefix) !== true) continue;
-      const event = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as CandleEvent | RetractEvent | null;
+      const event = parseJson(json) as CandleEvent | RetractEvent | null;
       if (event?.type === 'candle') this.#read(event);
       else if (event?.type === 'retract') {
         const key = event.id.split(':').slice(0, 3).join(':');

@@ -1,11 +1,11 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import { MsgpackFields } from '@sluice/shared/codec/msgpack-fields.ts';
-import { poolPriceOf, rawDepth } from '@sluice/shared/market/pools/depth.ts';
+import { idIn, mintIn, poolAddressIn, slotIn } from '@sluice/shared/codec/json-search.ts';
+import { poolPriceOf } from '@sluice/shared/market/pools/depth.ts';
 import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
+import { parseJson } from '@sluice/shared/codec/bytes.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
-import { quoteInSol, rawInSol } from '@sluice/shared/wire/values/money.ts';
 import { readPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
-import type { MigrationEvent, PriceEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
+import type { MigrationEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { allTradesTopic, migrationsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 
 /** A price tick. Most of it stays unread, because only the newest tick of a mint is used. */
@@ -18,16 +18,9 @@ interface PriceTick {
   readonly json: Uint8Array;
 }
 
-interface TradeRead {
-  readonly kind: 'trade';
-  readonly mint: string;
-  readonly trade: MarketTrade;
-  readonly json: Uint8Array;
-}
-
-/** The main pool of a mint as ingest read it from the chain. */
-interface PoolRead {
-  readonly kind: 'pool';
+/** A trade or a migration, or the main pool of a mint as ingest read it from the chain (`pool`). */
+export interface TradeRead {
+  readonly kind: 'trade' | 'pool';
   readonly mint: string;
   readonly trade: MarketTrade;
   readonly json: Uint8Array;
@@ -51,24 +44,22 @@ interface SlotsRead {
 }
 
 /** What the market keeper uses of the log. */
-export type MarketEvent = TradeRead | PoolRead | PriceTick | Retraction | SlotsRead;
+export type MarketEvent = TradeRead | PriceTick | Retraction | SlotsRead;
 
 const pricesPrefix = pricesTopic('');
 const tradesPrefix = tradesTopic('');
-const maxSeconds = 0xffff_ffff;
 
 /** The event of an entry; its topics give the type. Null if the market keeper does not use it. */
-export function readEvent(entry: Pick<LogEntry, 'topics' | 'json' | 'msgpack'>): MarketEvent | null {
-  const { topics, json, msgpack } = entry;
+export function readEvent(entry: Pick<LogEntry, 'topics' | 'json'>): MarketEvent | null {
+  const { topics, json } = entry;
   const topic = topics[0]?.topic ?? '';
-  if (topic === allTradesTopic) return readTrade(msgpack, json) ?? readParsed(entry);
-  if (topic.startsWith(pricesPrefix)) return readPrice(msgpack, json) ?? readParsed(entry);
-  if (topic === migrationsTopic) return readParsed(entry);
+  if (topic.startsWith(pricesPrefix)) return readPrice(json) ?? readParsed(entry);
+  if (topic === allTradesTopic || topic === migrationsTopic) return readParsed(entry);
   const verdict = readVerdict(entry);
   return verdict === null ? readMainPool(entry) : { kind: 'slots', mint: null, verdict, json };
 }
 
-function readMainPool(entry: Pick<LogEntry, 'topics' | 'json'>): PoolRead | null {
+function readMainPool(entry: Pick<LogEntry, 'topics' | 'json'>): TradeRead | null {
   const news = readPoolNews(entry);
   if (news?.main === undefined) return null;
   const { mint, venue: pool, address: poolAddress, quoteMint, depthSol, slot, main } = news;
@@ -87,101 +78,54 @@ function readMainPool(entry: Pick<LogEntry, 'topics' | 'json'>): PoolRead | null
   return { kind: 'pool', mint, trade: { kind: 'pool', ...noTrade, ...read, completesCurve }, json: entry.json };
 }
 
-// One event is read at a time.
-const fields = new MsgpackFields();
-
-/** A price tick from its MessagePack. Null if `encodeEvent` did not write these bytes. */
-function readPrice(msgpack: Uint8Array, json: Uint8Array): PriceTick | null {
-  fields.begin(msgpack);
-  const id = fields.text('id');
-  const mint = fields.text('mint');
-  const poolAddress = fields.text('poolAddress');
-  const slot = fields.number('slot');
-  return fields.failed ? null : { kind: 'price', mint, id, slot, poolAddress, json };
+/** A price tick, of which only these fields are read. Null for other bytes. */
+function readPrice(json: Uint8Array): PriceTick | null {
+  const [id, mint, poolAddress, slot] = [idIn(json), mintIn(json), poolAddressIn(json), slotIn(json)];
+  return id === null || mint === null || poolAddress === null || slot === null
+    ? null
+    : { kind: 'price', mint, id, slot, poolAddress, json };
 }
 
-/** A trade from its MessagePack. Null if `encodeEvent` did not write these bytes. */
-function readTrade(msgpack: Uint8Array, json: Uint8Array): TradeRead | null {
-  fields.begin(msgpack);
-  const id = fields.text('id');
-  const mint = fields.text('mint');
-  const quoteMint = fields.text('quoteMint');
-  const pool = fields.text('pool') as TradeEvent['pool'];
-  const poolAddress = fields.text('poolAddress');
-  const slot = fields.number('slot');
-  const blockTime = fields.nullableNumber('blockTime');
-  const commitment = fields.text('commitment') as TradeEvent['commitment'];
-  fields.enter('ts');
-  const receivedUs = fields.number('received');
-  fields.skip('published');
-  const late = fields.flag('late');
-  const simulated = fields.flag('simulated');
-  const isBuy = fields.text('side') === 'buy';
-  const base = fields.number('tokenAmount');
-  const quote = fields.number('quoteUiAmount');
-  const priceQuote = fields.nullableNumber('priceQuote');
-  const priceSol = fields.nullableNumber('priceSol');
-  const priceUsd = fields.nullableNumber('priceUsd');
-  const priceBefore = fields.nullableNumber('priceQuoteBefore');
-  const hasReserves = fields.enterOrNull('reserves');
-  const virtualQuote = hasReserves ? fields.text('virtualQuote') : null;
-  const realQuote = hasReserves ? fields.text('realQuote') : null;
-  const depth = fields.optionalText('depth');
-  fields.skipOptional('traderBalance');
-  const completesCurve = fields.flag('curveCompleted');
-  if (fields.failed) return null;
-  // One literal: an object that is assembled from parts costs ten times as much.
-  const trade: MarketTrade = {
-    kind: 'trade',
-    id,
-    quoteMint,
-    pool,
-    poolAddress,
-    slot,
-    commitment,
-    atS: secondsOf(blockTime, receivedUs),
-    receivedUs,
-    late,
-    simulated,
-    priceQuote,
-    priceUsd,
-    priceBefore,
-    depthSol: rawInSol(rawDepth(virtualQuote, realQuote, depth), quoteMint, priceQuote, priceSol),
-    isBuy,
-    base,
-    quote,
-    sizeSol: quoteInSol(quote, quoteMint, priceQuote, priceSol),
-    completesCurve,
-  };
-  return { kind: 'trade', mint, trade, json };
-}
-
-/** A trade, a migration, a price tick or a retraction from its JSON, in any order of fields. Null for other bytes. */
+/** A trade, a migration or a retraction. Null for other bytes: the bus carries any, not only those that ingest publishes. */
 function readParsed({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): MarketEvent | null {
-  const event = parse(json);
-  if (event === null) return null;
-  const { type } = event;
-  if (type === 'price') {
-    const { mint, id, slot, poolAddress } = event;
-    return { kind: 'price', mint, id, slot, poolAddress, json };
+  try {
+    const event = parseJson(json) as TradeEvent | MigrationEvent | RetractEvent;
+    switch (event.type) {
+      case 'retract':
+        return { kind: 'retract', id: event.id, ...retractedFrom(topics), json };
+      case 'trade':
+      case 'migration':
+        return { kind: 'trade', mint: event.mint, trade: tradeOf(event), json };
+      default:
+        return null;
+    }
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return null;
+    throw error;
   }
-  if (type === 'retract') return { kind: 'retract', id: event.id, ...retractedFrom(topics), json };
-  return { kind: 'trade', mint: event.mint, trade: tradeOf(event), json };
 }
 
 function tradeOf(event: TradeEvent | MigrationEvent): MarketTrade {
   const isTrade = event.type === 'trade';
+  const { depthSol, sizeSol, atS } = poolPriceOf(event);
+  // One literal: an object that is assembled from parts costs ten times as much.
   return {
-    ...poolPriceOf(event),
     kind: event.type,
     id: event.id,
+    quoteMint: event.quoteMint,
+    pool: event.pool,
+    poolAddress: event.poolAddress,
     slot: event.slot,
     commitment: event.commitment,
-    atS: secondsOf(event.blockTime, event.ts.received),
+    atS,
     receivedUs: event.ts.received,
     late: event.late === true,
     simulated: event.simulated === true,
+    priceQuote: event.priceQuote,
+    priceUsd: event.priceUsd,
     priceBefore: isTrade ? (event.priceQuoteBefore ?? null) : null,
+    depthSol,
+    sizeSol,
     isBuy: isTrade && event.side === 'buy',
     base: isTrade ? event.tokenAmount : 0,
     quote: isTrade ? event.quoteUiAmount : 0,
@@ -201,23 +145,4 @@ function retractedFrom(topics: LogEntry['topics']): Pick<Retraction, 'mint' | 'o
     default:
       return { mint: mintOf(pricesPrefix), of: 'price' };
   }
-}
-
-type Parsed = TradeEvent | MigrationEvent | PriceEvent | RetractEvent;
-const parsedTypes: ReadonlySet<unknown> = new Set(['trade', 'migration', 'price', 'retract'] satisfies Parsed['type'][]);
-
-function parse(json: Uint8Array): Parsed | null {
-  try {
-    const value = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8')) as { readonly type?: unknown };
-    return parsedTypes.has(value.type) ? (value as Parsed) : null;
-  } catch (error) {
-    // The bus carries any bytes, not only those that ingest publishes.
-    if (error instanceof SyntaxError || error instanceof TypeError) return null;
-    throw error;
-  }
-}
-
-function secondsOf(blockTime: number | null, receivedUs: number): number {
-  const isTime = blockTime !== null && blockTime >= 0 && blockTime <= maxSeconds;
-  return isTime ? Math.floor(blockTime) : Math.floor(receivedUs / 1_000_000);
 }

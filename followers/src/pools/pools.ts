@@ -1,9 +1,10 @@
 import type { LeaseTerm, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { jsonOrNull } from '@sluice/shared/codec/bytes.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import { depthInSol } from '@sluice/shared/market/pools/depth.ts';
 import type { PoolDirectory, PoolSighting } from '@sluice/shared/market/pools/pool-directory.ts';
-import { isPoolNews, readPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
+import { readPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
 import type { NewTokenEvent } from '@sluice/shared/wire/events/events.ts';
 import { allTradesTopic, migrationsTopic, newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { LogFollower, OpenState } from '../kit/follower.ts';
@@ -56,7 +57,7 @@ export class Pools implements LogFollower<PoolSighting> {
   }
 }
 
-function readSighting(entry: Pick<LogEntry, 'topics' | 'json' | 'msgpack'>): PoolSighting | null {
+function readSighting(entry: Pick<LogEntry, 'topics' | 'json'>): PoolSighting | null {
   const topic = entry.topics[0]?.topic;
   if (topic === newTokensTopic) return readCreation(entry.json);
   if (topic === allTradesTopic || topic === migrationsTopic) {
@@ -65,7 +66,7 @@ function readSighting(entry: Pick<LogEntry, 'topics' | 'json' | 'msgpack'>): Poo
     const { pool: venue, poolAddress: address, quoteMint, slot, depthSol } = event.trade;
     return { mint: event.mint, venue, address, quoteMint, depthSol: depthSol ?? 0, slot };
   }
-  const news = isPoolNews(entry) ? readPoolNews(entry) : null;
+  const news = readPoolNews(entry);
   if (news === null) return null;
   const { mint, venue, address, quoteMint, depthSol, slot } = news;
   return { mint, venue, address, quoteMint, depthSol, slot };
@@ -73,15 +74,8 @@ function readSighting(entry: Pick<LogEntry, 'topics' | 'json' | 'msgpack'>): Poo
 
 /** The pool that a coin begins in. Null for other bytes: the bus carries any, not only those that ingest publishes. */
 function readCreation(json: Uint8Array): PoolSighting | null {
-  let value: Partial<NewTokenEvent> | null;
-  try {
-    value = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8')) as typeof value;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-  if (value?.type !== 'newToken' || value.reserves === undefined) return null;
-  const event = value as NewTokenEvent;
-  const { mint, pool: venue, poolAddress: address, quoteMint, slot } = event;
-  return { mint, venue, address, quoteMint, depthSol: depthInSol(event) ?? 0, slot };
+  const event = jsonOrNull(json) as Partial<NewTokenEvent> | null;
+  if (event?.type !== 'newToken' || event.reserves === undefined) return null;
+  const { mint, pool: venue, poolAddress: address, quoteMint, slot } = event as NewTokenEvent;
+  return { mint, venue, address, quoteMint, depthSol: depthInSol(event as NewTokenEvent) ?? 0, slot };
 }

@@ -1,3 +1,4 @@
+import { parseJson } from './bytes.ts';
 import { PriceEvent, TradeEvent, type StreamEvent } from '../wire/events/events.ts';
 import { compileWriters } from './compile-writers.ts';
 import { bytesOf, type EncodedEvent } from './encoded-event.ts';
@@ -19,6 +20,5 @@ export function encodeEvent(event: StreamEvent): EncodedEvent {
 
 /** The MessagePack of an event from its JSON: the same bytes that `encodeEvent` makes of the event. */
 export function msgpackOf(json: Uint8Array): Uint8Array {
-  const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8');
-  return encodeEvent(JSON.parse(text) as StreamEvent).msgpack;
+  return encodeEvent(parseJson(json) as StreamEvent).msgpack;
 }

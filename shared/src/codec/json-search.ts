@@ -1,9 +1,13 @@
+import { bufferOf } from './bytes.ts';
+
 /**
  * Searches for a field by its name in the JSON of an event, of which no other part is parsed. A text cannot be mistaken for the name of a field, because
  * JSON escapes its quotes. In each event of the schemas, the first field of the name is the one that is meant.
  */
 export const typeIn = textSearch('type');
 export const idIn = textSearch('id');
+export const mintIn = textSearch('mint');
+export const poolAddressIn = textSearch('poolAddress');
 export const commitmentIn = textSearch('commitment');
 export const slotIn = integerSearch('slot');
 /** `ts.published`. */
@@ -15,7 +19,7 @@ const quote = 0x22;
 function textSearch(name: string): (json: Uint8Array) => string | null {
   const mark = Buffer.from(`"${name}":"`);
   return (json) => {
-    const bytes = asBuffer(json);
+    const bytes = bufferOf(json);
     const at = bytes.indexOf(mark);
     if (at === -1) return null;
     const from = at + mark.length;
@@ -28,7 +32,7 @@ function textSearch(name: string): (json: Uint8Array) => string | null {
 function integerSearch(name: string): (json: Uint8Array) => number | null {
   const mark = Buffer.from(`"${name}":`);
   return (json) => {
-    const bytes = asBuffer(json);
+    const bytes = bufferOf(json);
     const at = bytes.indexOf(mark);
     if (at === -1) return null;
     const from = at + mark.length;
@@ -41,8 +45,4 @@ function integerSearch(name: string): (json: Uint8Array) => number | null {
 
 function digitAt(bytes: Buffer, at: number): number {
   return (bytes[at] ?? 0) - 0x30;
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

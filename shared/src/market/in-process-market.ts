@@ -1,6 +1,6 @@
 import { isHeld, type LeaseTerm, type LogPosition } from '../bus/bus.ts';
 import { standardMemory, type MemoryBounds } from '../config/memory-bounds.ts';
-import { ownBytes } from '../runtime/collections/own-bytes.ts';
+import { ownBytes } from '../codec/bytes.ts';
 import { allIntervals, isVoided, type VoidedPrices } from './candles/fold-trades.ts';
 import type { MintHead } from './pools/main-pool.ts';
 import {

@@ -1,4 +1,5 @@
 import type { LeaseTerm, LogPosition } from '../bus/bus.ts';
+import type { CandleEvent, candleFields } from '../wire/events/events.ts';
 import type { VoidedPrices } from './candles/fold-trades.ts';
 import type { MintHead } from './pools/main-pool.ts';
 import type { Tally } from './candles/tally.ts';
@@ -18,25 +19,9 @@ export { candleIntervals, type CandleInterval } from '../wire/values/intervals.t
  * Trades of one mint in `[startS, startS + interval)`, by block time. Prices are in quote coins and in USD for one token. `open` is the price before
  * the first trade.
  */
-export interface Bucket {
+export interface Bucket extends Readonly<Pick<CandleEvent, Exclude<keyof typeof candleFields, 'start' | 'trades'>>> {
   /** Unix seconds, a multiple of the interval. */
   readonly startS: number;
-  readonly open: number;
-  readonly high: number;
-  readonly low: number;
-  readonly close: number;
-  /** Null if no trade of the bucket had a price in USD. */
-  readonly openUsd: number | null;
-  readonly highUsd: number | null;
-  readonly lowUsd: number | null;
-  readonly closeUsd: number | null;
-  /** Whole tokens, whole quote coins, SOL and USD that went through the pools. */
-  readonly volumeBase: number;
-  readonly volumeQuote: number;
-  readonly volumeSol: number;
-  readonly volumeUsd: number;
-  readonly buys: number;
-  readonly sells: number;
 }
 
 export interface MarketSummary {

@@ -1,4 +1,4 @@
-import { ownBytes } from '@sluice/shared/runtime/collections/own-bytes.ts';
+import { ownBytes } from '@sluice/shared/codec/bytes.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import type { InstructionAccount } from '../runtime/instruction-account.ts';
 import { fail, failCustom } from '../runtime/instruction-error.ts';

@@ -1,4 +1,4 @@
-import { ownBytes } from '@sluice/shared/runtime/collections/own-bytes.ts';
+import { ownBytes } from '@sluice/shared/codec/bytes.ts';
 import { createHash } from 'node:crypto';
 import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';

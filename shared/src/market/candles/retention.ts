@@ -1,4 +1,5 @@
 import type { LogPosition } from '../../bus/bus.ts';
+import { bufferOf } from '../../codec/bytes.ts';
 import type { MintHead } from '../pools/main-pool.ts';
 import type { BaseInterval } from '../market.ts';
 
@@ -48,5 +49,5 @@ export function olderTrades(newestFirst: readonly Uint8Array[], before: string |
 
 /** Whether a published event has this id. */
 export function hasId(json: Uint8Array, id: string): boolean {
-  return Buffer.from(json.buffer, json.byteOffset, json.byteLength).includes(`"id":${JSON.stringify(id)},`);
+  return bufferOf(json).includes(`"id":${JSON.stringify(id)},`);
 }

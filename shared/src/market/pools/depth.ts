@@ -17,9 +17,12 @@ export function depthInSol({ quoteMint, priceQuote, priceSol, reserves, depth }:
   return rawInSol(rawDepth(reserves?.virtualQuote ?? null, reserves?.realQuote ?? null, depth ?? null), quoteMint, priceQuote, priceSol);
 }
 
-/** Unix seconds of an event: the chain's time, or the time of receipt if the chain's is unknown. */
+const maxSecond = 0xffff_ffff;
+
+/** Unix seconds of an event, in 32 bits: the chain's time, or the time of receipt if the chain's is unknown or impossible. */
 export function secondOf({ blockTime, ts }: Pick<TradeEvent, 'blockTime' | 'ts'>): number {
-  return blockTime ?? Math.floor(ts.received / 1_000_000);
+  const isTime = blockTime !== null && blockTime >= 0 && blockTime <= maxSecond;
+  return isTime ? Math.floor(blockTime) : Math.floor(ts.received / 1_000_000);
 }
 
 /** A migration opens a pool with these amounts. */

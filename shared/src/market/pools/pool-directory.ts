@@ -1,5 +1,6 @@
 import type { LeaseTerm, LogPosition } from '../../bus/bus.ts';
-import type { VenueName } from '../../wire/events/events.ts';
+import { isRecord } from '../../solana/encoding/json-forms.ts';
+import { venueNames, type VenueName } from '../../wire/venues.ts';
 
 /**
  * The pools of each mint: only a hint where to look on the chain. It may lack a pool, contain a pool of a dead fork, or be wrong if
@@ -52,4 +53,13 @@ export const poolBounds: PoolBounds = { poolsPerMint: 16, mints: 100_000 };
 /** Order of the pools of a mint: deepest first, then by address. */
 export function byDepth(a: KnownPool, b: KnownPool): number {
   return b.depthSol - a.depthSol || (a.address < b.address ? -1 : 1);
+}
+
+/** A pool as the follower writes it; null for any other value. */
+export function readKnownPool(value: unknown): KnownPool | null {
+  if (!isRecord(value)) return null;
+  const { venue: name, address, quoteMint, depthSol, slot } = value;
+  const venue = venueNames.find((one) => one === name);
+  if (venue === undefined || typeof address !== 'string' || typeof quoteMint !== 'string') return null;
+  return typeof depthSol === 'number' && typeof slot === 'number' ? { venue, address, quoteMint, depthSol, slot } : null;
 }

@@ -1,7 +1,7 @@
 import type { BusEntry, LogEntry } from '../../bus/bus.ts';
 import { isRecord } from '../../solana/encoding/json-forms.ts';
-import { venueNames } from '../../wire/venues.ts';
-import type { PoolSighting } from './pool-directory.ts';
+import { jsonOrNull } from '../../codec/bytes.ts';
+import { readKnownPool, type PoolSighting } from './pool-directory.ts';
 
 /**
  * The entry that ingest writes into the log when it sees that a pool was opened, or reads from the chain which pool is the main one of a mint.
@@ -31,39 +31,19 @@ export function isPoolNews({ topics }: Pick<LogEntry, 'topics'>): boolean {
   return topics[0]?.topic === newsTopic;
 }
 
-/** Null if the entry is not such a pool. */
+/** Null if the entry is not such a pool: the bus carries any bytes, not only those that ingest publishes. */
 export function readPoolNews(entry: Pick<LogEntry, 'topics' | 'json'>): PoolNews | null {
-  if (!isPoolNews(entry)) return null;
-  const { json } = entry;
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8'));
-  } catch (error) {
-    // The bus carries any bytes, not only those that ingest publishes.
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-  return isRecord(value) ? newsOf(value) : null;
+  const value = isPoolNews(entry) ? jsonOrNull(entry.json) : null;
+  const pool = readKnownPool(value);
+  if (pool === null || !isRecord(value) || typeof value['mint'] !== 'string') return null;
+  const main = mainOf(value['main']);
+  return { mint: value['mint'], ...pool, ...(main === null ? {} : { main }) };
 }
 
-function newsOf({ mint, venue: name, address, quoteMint, depthSol, slot, main }: Readonly<Record<string, unknown>>): PoolNews | null {
-  const venue = venueNames.find((one) => one === name);
-  if (venue === undefined || typeof mint !== 'string' || typeof address !== 'string' || typeof quoteMint !== 'string') return null;
-  if (typeof depthSol !== 'number' || typeof slot !== 'number') return null;
-  const sighting = { mint, venue, address, quoteMint, depthSol, slot };
-  const read = isRecord(main) ? mainOf(main) : null;
-  return read === null ? sighting : { ...sighting, main: read };
-}
-
-function mainOf({
-  atS,
-  priceQuote,
-  priceUsd,
-  curveOver,
-  simulated,
-}: Readonly<Record<string, unknown>>): NonNullable<PoolNews['main']> | null {
-  const priceOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
-  if (typeof atS !== 'number') return null;
+function mainOf(value: unknown): NonNullable<PoolNews['main']> | null {
+  if (!isRecord(value) || typeof value['atS'] !== 'number') return null;
+  const { atS, priceQuote, priceUsd, curveOver, simulated } = value;
+  const priceOf = (price: unknown): number | null => (typeof price === 'number' ? price : null);
   const flags = { curveOver: curveOver === true, simulated: simulated === true };
   return { atS, priceQuote: priceOf(priceQuote), priceUsd: priceOf(priceUsd), ...flags };
 }

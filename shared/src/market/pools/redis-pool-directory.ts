@@ -3,8 +3,16 @@ import { positionText, readPosition } from '../../bus/known-position.ts';
 import { RedisConnection } from '../../bus/redis/redis-connection.ts';
 import { redisKeys, script } from '../../bus/redis/redis-scripts.ts';
 import type { Logger } from '../../runtime/log/log.ts';
-import { venueNames } from '../../wire/venues.ts';
-import { byDepth, poolBounds, type KnownPool, type PoolBounds, type PoolDirectory, type PoolSighting } from './pool-directory.ts';
+import { jsonOrNull } from '../../codec/bytes.ts';
+import {
+  byDepth,
+  poolBounds,
+  readKnownPool,
+  type KnownPool,
+  type PoolBounds,
+  type PoolDirectory,
+  type PoolSighting,
+} from './pool-directory.ts';
 
 /** Keys in Redis. They share the hash tag of the log's keys, because the script uses several of them, and the lease, at once. */
 const prefix = '{sluice}:pools:';
@@ -74,8 +82,8 @@ export class RedisPoolDirectory implements PoolDirectory {
 
   async poolsOf(mint: string): Promise<readonly KnownPool[]> {
     const stored = (await this.#connection.binary('hvals', [keys.of(mint)])) as readonly Buffer[];
-    const pools = stored.slice(0, this.#bounds.poolsPerMint).map(readPool);
-    return pools.filter((pool): pool is KnownPool => pool !== null).sort(byDepth);
+    const small = stored.slice(0, this.#bounds.poolsPerMint).filter(({ length }) => length <= maxPoolBytes);
+    return small.flatMap((json) => readKnownPool(jsonOrNull(json)) ?? []).sort(byDepth);
   }
 
   async checkpoint(): Promise<LogPosition | null> {
@@ -99,20 +107,4 @@ export class RedisPoolDirectory implements PoolDirectory {
   async close(): Promise<void> {
     this.#connection.close();
   }
-}
-
-/** Null for anything that the follower does not write. */
-function readPool(json: Buffer): KnownPool | null {
-  if (json.length > maxPoolBytes) return null;
-  let pool: Partial<KnownPool> | null;
-  try {
-    pool = JSON.parse(json.toString('utf8')) as Partial<KnownPool> | null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-  const { venue, address, quoteMint, depthSol, slot } = pool ?? {};
-  if (venue === undefined || !venueNames.includes(venue)) return null;
-  if (typeof address !== 'string' || typeof quoteMint !== 'string') return null;
-  return typeof depthSol === 'number' && typeof slot === 'number' ? { venue, address, quoteMint, depthSol, slot } : null;
 }

@@ -1,7 +1,6 @@
 import { script } from '../../bus/redis/redis-scripts.ts';
 import { baseIntervals, type BaseInterval } from '../market.ts';
 import { bucketRetention } from '../candles/retention.ts';
-import { tallyBytes } from '../candles/tally.ts';
 
 /** Keys of the market in Redis. They share the hash tag of the log's keys, because scripts use several of them, and the lease, at once. */
 const prefix = '{sluice}:market:';
@@ -32,22 +31,16 @@ const namedFields = 64;
 
 const baseNames = Object.keys(baseIntervals) as BaseInterval[];
 
-const layout = `
-local tally = '>ddddddddddddI4I4I4I4I4I4'
+const digits = `
 local function digits(n) return string.format('%.0f', n) end
 `;
 
 /**
  * Applies a batch as a whole, or not at all. KEYS: checkpoint, lease. ARGV: fence, checkpoint before (empty: none), checkpoint after,
- * number of trades to store, seconds to store prices, seconds to store trades, seconds to store undecided entries, body. -> 'applied',
- * 'fenced' or 'stale'
- *
- * The body has for each mint: u8 + mint, u16 + head (empty: unchanged), u32 seconds to store the head, u16 ids of retracted trades, each
- * with u16, u16 trades, u32 + each trade event, u16 undecided entries, u8 + name and u32 + value of each, u8 + name of the entry that is
- * the price (empty: unchanged), u16 undecided entries to delete, u8 + each name, u32 first and u32 last second whose prices are removed (0:
- * none), u16 buckets, and for each bucket: u8 + interval, u32 start of its chunk, u32 start, u32 seconds to store, tally.
+ * number of trades to store, seconds to store prices, seconds to store trades, seconds to store undecided entries, then what `changeArguments`
+ * returns. -> 'applied', 'fenced' or 'stale'
  */
-export const applyScript = script(`${layout}
+export const applyScript = script(`${digits}
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'fenced' end
 local current = redis.call('GET', KEYS[1]) or ''
 if current == ARGV[3] then return 'applied' end
@@ -57,9 +50,8 @@ local function most(a, b) if a ~= a or b > a then return b end return a end
 local function least(a, b) if a ~= a or b < a then return b end return a end
 local function first(a, at_a, b, at_b) if a ~= a or at_b < at_a then return b, at_b end return a, at_a end
 local function last(a, at_a, b, at_b) if a ~= a or (b == b and at_b >= at_a) then return b, at_b end return a, at_a end
+local tally = '>ddddddddddddI4I4I4I4I4I4'
 local function merge(old, new)
-  -- Those stored before the slots of its prices were are shorter.
-  if #old < ${tallyBytes} then old = old .. string.rep('\\0', ${tallyBytes} - #old) end
   local o1, h1, l1, c1, ou1, hu1, lu1, cu1, b1, q1, s1, u1, n1, m1, os1, cs1, ous1, cus1 = struct.unpack(tally, old)
   local o2, h2, l2, c2, ou2, hu2, lu2, cu2, b2, q2, s2, u2, n2, m2, os2, cs2, ous2, cus2 = struct.unpack(tally, new)
   if o2 == o2 then
@@ -101,57 +93,48 @@ local function take_back(key, ids)
   end
 end
 
-local body, at, n = ARGV[8], 1, nil
-local keep_trades, price_s, trades_s, undecided_s = tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
-while at <= #body do
-  local mint, head, head_s, price, interval, chunk, start, keep_s, value
-  mint, head, head_s, n, at = struct.unpack('>Bc0Hc0I4H', body, at)
-  if head ~= '' then redis.call('SET', '${prefix}head:' .. mint, head, 'EX', head_s) end
+local keep_trades, price_s, trades_s, undecided_s, at = tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7], 8
+local function next_argument()
+  at = at + 1
+  return ARGV[at]
+end
+for _, change in ipairs(cjson.decode(ARGV[8])) do
+  local mint = change.mint
+  if change.headS > 0 then redis.call('SET', '${prefix}head:' .. mint, next_argument(), 'EX', change.headS) end
   local trades = '${prefix}trades:' .. mint
-  if n > 0 then
-    local ids = {}
-    for i = 1, n do ids[i], at = struct.unpack('>Hc0', body, at) end
-    take_back(trades, ids)
-  end
-  n, at = struct.unpack('>H', body, at)
-  if n > 0 then
+  if #change.retracted > 0 then take_back(trades, change.retracted) end
+  if change.trades > 0 then
     local events = {}
-    for i = 1, n do events[i], at = struct.unpack('>I4c0', body, at) end
+    for i = 1, change.trades do events[i] = next_argument() end
     if redis.call('LPUSH', trades, unpack(events)) > keep_trades then redis.call('LTRIM', trades, 0, keep_trades - 1) end
     redis.call('EXPIRE', trades, trades_s)
   end
   local undecided = '${prefix}undecided:' .. mint
-  n, at = struct.unpack('>H', body, at)
-  if n > 0 then
+  if #change.undecided > 0 then
     local fields = {}
-    for i = 1, 2 * n, 2 do fields[i], fields[i + 1], at = struct.unpack('>Bc0I4c0', body, at) end
+    for i, name in ipairs(change.undecided) do fields[2 * i - 1], fields[2 * i] = name, next_argument() end
     redis.call('HSET', undecided, unpack(fields))
     redis.call('EXPIRE', undecided, undecided_s)
     redis.call('SADD', '${prefix}undecided', mint)
   end
-  price, n, at = struct.unpack('>Bc0H', body, at)
-  if price ~= '' then
-    local event = redis.call('HGET', undecided, price)
+  if change.price then
+    local event = redis.call('HGET', undecided, change.price)
     if event then redis.call('SET', '${prefix}price:' .. mint, event, 'EX', price_s) end
   end
-  if n > 0 then
-    local fields = {}
-    for i = 1, n do fields[i], at = struct.unpack('>Bc0', body, at) end
-    redis.call('HDEL', undecided, unpack(fields))
+  if #change.gone > 0 then
+    redis.call('HDEL', undecided, unpack(change.gone))
     if redis.call('EXISTS', undecided) == 0 then redis.call('SREM', '${prefix}undecided', mint) end
   end
-  local void_from, void_to
-  void_from, void_to, n, at = struct.unpack('>I4I4H', body, at)
-  if void_to > 0 then remove_prices(mint, void_from, void_to) end
-  for i = 1, n do
-    interval, chunk, start, keep_s, value, at = struct.unpack('>Bc0I4I4I4c${tallyBytes}', body, at)
-    local key, field = '${prefix}' .. interval .. ':' .. mint .. ':' .. digits(chunk), digits(start)
+  if change.voided then remove_prices(mint, change.voided.fromS, change.voided.toS) end
+  for _, bucket in ipairs(change.buckets) do
+    local key = '${prefix}' .. bucket.interval .. ':' .. mint .. ':' .. digits(bucket.chunkS)
+    local field, value = digits(bucket.startS), next_argument()
     local old = redis.call('HGET', key, field)
     if old then
       redis.call('HSET', key, field, merge(old, value))
     else
       redis.call('HSET', key, field, value)
-      redis.call('EXPIRE', key, keep_s)
+      redis.call('EXPIRE', key, bucket.keepS)
     end
   end
 end
@@ -159,7 +142,12 @@ redis.call('SET', KEYS[1], ARGV[3])
 return 'applied'
 `);
 
-const reading = `${layout}
+/**
+ * KEYS: head of the mint, its undecided entries, its price, checkpoint. ARGV: interval, mint, seconds of a chunk, of the interval, and for which a
+ * chunk is stored, from, to, limit. -> [checkpoint, price, head, [name, value, …] of the undecided entries, [start, tally, …]]: tallies of the
+ * newest chunks until the limit is reached, in no order. Reads no more chunks than can exist before the last trade.
+ */
+export const readScript = script(`${digits}
 local function read(interval, mint, chunk_s, interval_s, keep_s, from, to, limit)
   local found, head = {}, redis.call('GET', '${prefix}head:' .. mint)
   if not head then return found end
@@ -186,24 +174,10 @@ local function read(interval, mint, chunk_s, interval_s, keep_s, from, to, limit
   end
   return found
 end
-local function read_arguments()
-  local settled = read(ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]))
-  return redis.call('GET', KEYS[1]) or '', redis.call('HGETALL', KEYS[2]), settled
-end
-`;
-
-/**
- * KEYS: head of the mint, its undecided entries. ARGV: interval, mint, seconds of a chunk, of the interval, and for which a chunk is
- * stored, from, to, limit. -> [head, [name, value, …] of the undecided entries, [start, tally, …]]: tallies of the newest chunks until the
- * limit is reached, in no order. Reads no more chunks than can exist before the last trade.
- */
-export const bucketsScript = script(`${reading}
-return {read_arguments()}
-`);
-
-/** KEYS: as `bucketsScript`, then price of the mint, checkpoint. ARGV: as `bucketsScript`. -> [checkpoint, price, …as `bucketsScript`] */
-export const summaryScript = script(`${reading}
-return {redis.call('GET', KEYS[4]) or '', redis.call('GET', KEYS[3]) or '', read_arguments()}
+local settled = read(ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]))
+return {
+  redis.call('GET', KEYS[4]) or '', redis.call('GET', KEYS[3]) or '', redis.call('GET', KEYS[1]) or '', redis.call('HGETALL', KEYS[2]), settled,
+}
 `);
 
 /** KEYS: undecided entries of a mint. -> [name, value, …] */

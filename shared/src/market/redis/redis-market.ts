@@ -1,11 +1,11 @@
 import type { LeaseTerm, LogPosition } from '../../bus/bus.ts';
 import { positionText, readPosition } from '../../bus/known-position.ts';
 import { redisKeys } from '../../bus/redis/redis-scripts.ts';
-import { RedisConnection } from '../../bus/redis/redis-connection.ts';
+import { RedisConnection, type Argument } from '../../bus/redis/redis-connection.ts';
+import { bufferOf } from '../../codec/bytes.ts';
 import type { Logger } from '../../runtime/log/log.ts';
-import { encodeChanges } from '../batch-encoder.ts';
 import type { MintHead } from '../pools/main-pool.ts';
-import { bucketRetention, olderTrades, priceRetentionS, tradesRetentionS } from '../candles/retention.ts';
+import { bucketRetention, chunkRetentionS, headRetentionS, olderTrades, priceRetentionS, tradesRetentionS } from '../candles/retention.ts';
 import {
   baseIntervals,
   marketLimits,
@@ -16,22 +16,17 @@ import {
   type MarketStore,
   type MarketBatch,
   type MarketSummary,
+  type MintChange,
   type TopicTurns,
 } from '../market.ts';
+import { applyScript, marketKeys, noteScript, readScript, turnsScript, undecidedScript, demandScript } from './redis-market-scripts.ts';
+import { readTally, writeTally } from '../candles/tally.ts';
 import {
-  applyScript,
-  bucketsScript,
-  marketKeys,
-  noteScript,
-  summaryScript,
-  turnsScript,
-  undecidedScript,
-  demandScript,
-} from './redis-market-scripts.ts';
-import { readTally } from '../candles/tally.ts';
-import {
+  encodeTrade,
   nothingUndecided,
+  priceField,
   readUndecided,
+  tradeField,
   currentBuckets,
   currentPrice,
   undecidedRetentionS,
@@ -67,11 +62,9 @@ export class RedisMarket implements MarketStore {
   async buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]> {
     if (limit <= 0 || fromS >= toS) return [];
     const range = { interval, fromS, toS, limit };
-    const keys = [marketKeys.head(mint), marketKeys.undecided(mint)];
     // Stored buckets without a price count for the script, and are not returned. If some are missing because of them, more are read.
     for (let most = limit; ; most *= 8) {
-      const args = rangeArgs(mint, { ...range, limit: most });
-      const stored = readStored((await this.#connection.run(bucketsScript, keys, args)) as Stored);
+      const stored = await this.#read(mint, { ...range, limit: most });
       const isAll = stored.settled.size < most;
       const buckets = currentBuckets(stored, range);
       if (isAll || buckets.length === limit) return buckets;
@@ -82,14 +75,22 @@ export class RedisMarket implements MarketStore {
     const fromS = nowS - summarySeconds;
     const from = fromS - (fromS % baseIntervals['1m']);
     const range = { interval: '1m', fromS: from, toS: nowS + summarySeconds, limit: summarySeconds } as const;
+    const { checkpoint, price, ...stored } = await this.#read(mint, range);
+    return { checkpoint, minutes: currentBuckets(stored, range), price: currentPrice(stored.head, price, stored.undecided) };
+  }
+
+  async #read(mint: string, { interval, fromS, toS, limit }: Range): Promise<Stored> {
     const keys = [marketKeys.head(mint), marketKeys.undecided(mint), marketKeys.price(mint), marketKeys.checkpoint];
-    const reply = await this.#connection.run(summaryScript, keys, rangeArgs(mint, range));
-    const [checkpoint, price, ...stored] = reply as [Buffer, Buffer, ...Stored];
-    const state = readStored(stored);
+    const { chunkS, retentionS } = bucketRetention[interval];
+    const args = [interval, mint, chunkS, baseIntervals[interval], retentionS, fromS, toS, limit];
+    const reply = (await this.#connection.run(readScript, keys, args)) as [Buffer, Buffer, Buffer, Buffer[], Buffer[]];
+    const [checkpoint, price, head, undecided, tallies] = reply;
     return {
       checkpoint: readPosition(checkpoint),
-      minutes: currentBuckets(state, range),
-      price: currentPrice(state.head, price.length === 0 ? null : price, state.undecided),
+      price: price.length === 0 ? null : price,
+      head: head.length === 0 ? null : readHead(head),
+      undecided: undecided.length === 0 ? nothingUndecided : readUndecided(pairs(undecided)),
+      settled: new Map(pairs(tallies).map(([startS, tally]) => [Number(startS), readTally(tally)])),
     };
   }
 
@@ -147,7 +148,7 @@ export class RedisMarket implements MarketStore {
       priceRetentionS,
       tradesRetentionS,
       undecidedRetentionS,
-      encodeChanges(changes),
+      ...changeArguments(changes),
     ];
     const reply = await this.#connection.run(applyScript, [marketKeys.checkpoint, redisKeys.lease(lease.name)], args);
     return text(reply) as 'applied' | 'fenced' | 'stale';
@@ -174,20 +175,34 @@ export class RedisMarket implements MarketStore {
   }
 }
 
-function rangeArgs(mint: string, { interval, fromS, toS, limit }: Range): (string | number)[] {
-  const { chunkS, retentionS } = bucketRetention[interval];
-  return [interval, mint, chunkS, baseIntervals[interval], retentionS, fromS, toS, limit];
+/** The changes in the form that `applyScript` reads: their names and numbers as JSON, then their values, in the order in which it uses them. */
+export function changeArguments(changes: readonly MintChange[]): Argument[] {
+  const values: Argument[] = [];
+  const described = changes.map(({ mint, head, retracted, trades, undecided, price, voided, buckets }) => {
+    if (head !== null) values.push(JSON.stringify(head));
+    values.push(...trades.map(bufferOf), ...undecided.trades.map(encodeTrade), ...undecided.prices.map(({ json }) => bufferOf(json)));
+    for (const { tally } of buckets) values.push(writeTally(tally));
+    return {
+      mint,
+      headS: head === null ? 0 : headRetentionS(head),
+      retracted,
+      trades: trades.length,
+      undecided: [...undecided.trades.map(tradeField), ...undecided.prices.map(priceField)],
+      price: price ?? undefined,
+      gone: undecided.gone,
+      voided: voided ?? undefined,
+      buckets: buckets.map(({ interval, startS }) => {
+        const { chunkS } = bucketRetention[interval];
+        return { interval, startS, chunkS: startS - (startS % chunkS), keepS: chunkRetentionS(interval, head!) };
+      }),
+    };
+  });
+  return [JSON.stringify(described), ...values];
 }
 
-/** The answer of `bucketsScript`. */
-type Stored = [head: Buffer, undecided: Buffer[], tallies: Buffer[]];
-
-function readStored([head, undecided, tallies]: Stored): Settled {
-  return {
-    head: head.length === 0 ? null : readHead(head),
-    undecided: undecided.length === 0 ? nothingUndecided : readUndecided(pairs(undecided)),
-    settled: new Map(pairs(tallies).map(([startS, tally]) => [Number(startS), readTally(tally)])),
-  };
+interface Stored extends Settled {
+  readonly checkpoint: LogPosition | null;
+  readonly price: Buffer | null;
 }
 
 /** Values of fields that an earlier version did not store. */

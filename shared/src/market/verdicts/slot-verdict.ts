@@ -1,4 +1,5 @@
 import type { BusEntry, LogEntry } from '../../bus/bus.ts';
+import { parseJson } from '../../codec/bytes.ts';
 
 /**
  * The entry that ingest writes into the log, after the events of a slot, once it is known whether the slot lives. Readers that wait for
@@ -57,5 +58,5 @@ export function verdictEntry({ alive, dead, retracted, unknown, decidedTo, lost 
 /** Null if the entry is not a verdict. */
 export function readVerdict({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): SlotVerdict | null {
   if (topics[0]?.topic !== verdictTopic) return null;
-  return JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as SlotVerdict;
+  return parseJson(json) as SlotVerdict;
 }

@@ -1,8 +1,9 @@
+import { parseJson } from '../../codec/bytes.ts';
 import { beginFold, foldNext, isVoided, type Fold } from '../candles/fold-trades.ts';
 import type { MintHead } from '../pools/main-pool.ts';
 import type { MarketTrade } from '../market-trade.ts';
 import type { BaseInterval, Bucket } from '../market.ts';
-import { bucketOf, mergeTally, removePrices, type Tally } from '../candles/tally.ts';
+import { bucketOf, copyTally, emptyTally, mergeTally, removePrices, type Tally } from '../candles/tally.ts';
 
 /**
  * An event at `processed` may be retracted until its slot is confirmed. Until then it is in no bucket and in no head: it is stored
@@ -79,7 +80,7 @@ type Values = [
 ];
 
 function decodeTrade(bytes: Uint8Array): MarketTrade {
-  const stored = JSON.parse(textOf(bytes)) as [...Texts, ...Numbers, ...Values];
+  const stored = parseJson(bytes) as [...Texts, ...Numbers, ...Values];
   const [kind, id, quoteMint, pool, poolAddress, commitment, slot, atS, receivedUs, flags, ...values] = stored;
   const [priceQuote, , priceUsd, depthSol, base, quote, sizeSol, priceBefore = null] = values;
   const is = (bit: number): boolean => (flags & (1 << bit)) !== 0;
@@ -102,10 +103,6 @@ export function readUndecided(fields: Iterable<readonly [name: string, value: Ui
 
 export function inChainOrder(a: UndecidedTrade, b: UndecidedTrade): number {
   return a.trade.slot - b.trade.slot || a.order - b.order;
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }
 
 // The form for readers: settled and undecided entries together.
@@ -152,15 +149,15 @@ export function currentBuckets({ head, undecided, settled }: Settled, { interval
     if (voided !== null) {
       for (const [startS, tally] of settled) {
         if (!isVoided(voided, interval, startS)) continue;
-        const rest = { ...tally };
+        const rest = copyTally(tally);
         removePrices(rest);
         settled.set(startS, rest);
       }
     }
     for (const [startS, tally] of tallies[0]![1]) {
       const known = settled.get(startS);
-      const both = known === undefined ? tally : { ...known };
-      if (known !== undefined) mergeTally(both, tally);
+      const both = known === undefined ? emptyTally() : copyTally(known);
+      mergeTally(both, tally);
       settled.set(startS, both);
     }
   }

@@ -1,3 +1,4 @@
+import { bufferOf } from '../../codec/bytes.ts';
 import type { ImageType } from './image-type.ts';
 
 /** What an image takes when it is drawn. A small file can declare a picture that fills the memory. */
@@ -20,7 +21,7 @@ export function isDrawable({ width, height, frames }: ImageSize): boolean {
 
 /** The size that the headers of an image declare; null if they cannot be read. Never throws. */
 export function imageSizeOf(type: ImageType, bytes: Uint8Array): ImageSize | null {
-  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const data = bufferOf(bytes);
   switch (type) {
     case 'image/png':
       return pngSize(data);
