@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { settingsTable, type SettingSpec } from '@sluice/shared/config/settings/settings-table.ts';
+import { settingsTable } from '@sluice/shared/config/settings/settings-table.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { referenceBlocks } from '@sluice/site/docs/topics.ts';
@@ -33,8 +33,7 @@ const generated: readonly Generated[] = [
 ];
 
 function envExample(): string {
-  const settings: readonly SettingSpec[] = settingsTable;
-  const parts = settings.map(({ name, default: fallback, meaning, example }) => {
+  const parts = settingsTable.map(({ name, default: fallback, meaning, example }) => {
     const note = fallback === null ? 'Not set by default.' : `Default: ${fallback}`;
     return `# ${meaning.replaceAll('`', '')}\n# ${note.replaceAll('`', '')}\n#${name}=${example ?? fallback ?? ''}\n`;
   });
@@ -42,8 +41,7 @@ function envExample(): string {
 }
 
 function settingsRows(): string {
-  const settings: readonly SettingSpec[] = settingsTable;
-  const rows = settings.map(({ name, default: fallback, meaning }) => {
+  const rows = settingsTable.map(({ name, default: fallback, meaning }) => {
     const shown = fallback === null ? 'none' : /[ `]/.test(fallback) ? fallback : `\`${fallback}\``;
     return `| \`${name}\` | ${shown} | ${meaning} |`;
   });

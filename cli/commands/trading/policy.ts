@@ -7,7 +7,7 @@ import { isAddress, maxListed, openPolicy, signPolicy, type Policy } from '@slui
 import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { makeFolder } from '@sluice/gateway/store/files/files.ts';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';
-import { readSol } from '@sluice/shared/config/settings/signer-settings.ts';
+import { readSol } from '@sluice/shared/config/setting-reader.ts';
 import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { action, type Command, CommandError, inQuotes, loadConfig, option, required, UsageError } from '../../command-line/command.ts';

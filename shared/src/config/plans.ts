@@ -1,26 +1,8 @@
+import type { PlansOverride } from '../wire/rest/plan-fields.ts';
 import type { PlanName } from '../wire/values/plans.ts';
-import type { Channel } from '../wire/stream/topics.ts';
 
 /** The limits of a plan, for one key. Requests are counted on all gateways together, connections and topics on each gateway. */
-export interface Plan {
-  readonly name: PlanName;
-  readonly requestsPerMinute: number;
-  /** Requests that may arrive at the same moment. */
-  readonly burst: number;
-  /** `id`s of endpoints that the plan does not include. */
-  readonly withoutEndpoints: readonly string[];
-  readonly withoutChannels: readonly Channel[];
-  /** The stream of all trades: `trades` without keys. */
-  readonly allTrades: boolean;
-  /** Batch forms: `?batch=1`, and several orders in one body. */
-  readonly batch: boolean;
-  /** Connections of one key on one gateway. */
-  readonly connections: number;
-  /** Topics of all connections of one key on one gateway. */
-  readonly subscriptions: number;
-  /** Commands of one connection: the burst, and the rate per second after it. */
-  readonly commandsPerSecond: number;
-}
+export type Plan = { readonly name: PlanName } & Readonly<Required<NonNullable<PlansOverride['standard']>>>;
 
 export type Plans = Readonly<Record<PlanName, Plan>>;
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { PlansOverride } from '../../wire/rest/plan-fields.ts';
 import { endpoints } from '../../wire/rest/endpoints.ts';
 import { validator } from '../../wire/validate.ts';
-import { inQuotes, type Fault, type Get } from '../fault.ts';
+import { inQuotes, type SettingReader } from '../setting-reader.ts';
 import { defaultPlans, type Plans } from '../plans.ts';
 import { withoutMark } from '../text-file.ts';
 import { readFileName } from './setting-files.ts';
@@ -12,14 +12,14 @@ const maxFileBytes = 64 * 1024;
 const check = validator(PlansOverride);
 
 /** The default plans with the overrides in PLANS_FILE. Each fault names a field by its path. */
-export function readPlans(get: Get, fault: Fault): Plans {
-  const file = readFileName('PLANS_FILE', get, fault);
+export function readPlans(read: SettingReader): Plans {
+  const file = readFileName('PLANS_FILE', read);
   if (file === null) return defaultPlans;
-  const json = parse(file, fault);
+  const json = parse(file, read);
   if (json === undefined) return defaultPlans;
   const outcome = overridePlans(json);
   if (outcome.ok) return outcome.plans;
-  for (const [path, what] of Object.entries(outcome.faults)) fault('PLANS_FILE', `${path}: ${what}`);
+  for (const [path, what] of Object.entries(outcome.faults)) read.fault('PLANS_FILE', `${path}: ${what}`);
   return defaultPlans;
 }
 
@@ -57,23 +57,23 @@ function unknownEndpoints(override: PlansOverride): Readonly<Record<string, stri
   return faults;
 }
 
-function parse(file: string, fault: Fault): unknown {
+function parse(file: string, read: SettingReader): unknown {
   // The file was readable a moment ago, but it may have been removed since.
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);
   } catch {
-    fault('PLANS_FILE', `${inQuotes(file)} cannot be read`);
+    read.fault('PLANS_FILE', `${inQuotes(file)} cannot be read`);
     return undefined;
   }
   if (bytes.length > maxFileBytes) {
-    fault('PLANS_FILE', `${inQuotes(file)} has ${bytes.length} bytes. The maximum is ${maxFileBytes}`);
+    read.fault('PLANS_FILE', `${inQuotes(file)} has ${bytes.length} bytes. The maximum is ${maxFileBytes}`);
     return undefined;
   }
   try {
     return JSON.parse(withoutMark(bytes.toString('utf8')));
   } catch (error) {
-    fault('PLANS_FILE', `${inQuotes(file)} is not JSON: ${(error as Error).message}`);
+    read.fault('PLANS_FILE', `${inQuotes(file)} is not JSON: ${(error as Error).message}`);
     return undefined;
   }
 }

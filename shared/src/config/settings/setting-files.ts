@@ -2,15 +2,15 @@ import { X509Certificate, createPrivateKey, type KeyObject } from 'node:crypto';
 import { accessSync, constants, lstatSync, readFileSync, statSync, statfsSync, type Stats } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../config.ts';
-import { inQuotes, type Fault, type Get } from '../fault.ts';
+import { inQuotes, type SettingReader } from '../setting-reader.ts';
 import type { SettingName } from './settings-table.ts';
 
 /** Reads the name of a file. The file must exist, be readable and not be empty. */
-export function readFileName(name: SettingName, get: Get, fault: Fault): string | null {
-  const file = get(name);
+export function readFileName(name: SettingName, read: SettingReader): string | null {
+  const file = read.get(name);
   if (file === null) return null;
   const what = fileFault(file);
-  if (what !== null) fault(name, what);
+  if (what !== null) read.fault(name, what);
   return file;
 }
 
@@ -23,23 +23,23 @@ function fileFault(file: string): string | null {
 }
 
 /** Reads the certificate and its key: both files or none. */
-export function readTls(get: Get, fault: Fault): Config['tls'] {
-  const certFile = get('TLS_CERT_FILE');
-  const keyFile = get('TLS_KEY_FILE');
-  const cert = certFile === null ? null : readPem('TLS_CERT_FILE', certFile, 'a certificate', (pem) => new X509Certificate(pem), fault);
-  const key = keyFile === null ? null : readPem('TLS_KEY_FILE', keyFile, 'a private key without a passphrase', readKey, fault);
-  if (certFile !== null && keyFile === null) fault('TLS_KEY_FILE', 'missing; TLS_CERT_FILE requires it');
-  if (keyFile !== null && certFile === null) fault('TLS_CERT_FILE', 'missing; TLS_KEY_FILE requires it');
+export function readTls(read: SettingReader): Config['tls'] {
+  const certFile = read.get('TLS_CERT_FILE');
+  const keyFile = read.get('TLS_KEY_FILE');
+  const cert = certFile === null ? null : readPem('TLS_CERT_FILE', certFile, 'a certificate', (pem) => new X509Certificate(pem), read);
+  const key = keyFile === null ? null : readPem('TLS_KEY_FILE', keyFile, 'a private key without a passphrase', readKey, read);
+  if (certFile !== null && keyFile === null) read.fault('TLS_KEY_FILE', 'missing; TLS_CERT_FILE requires it');
+  if (keyFile !== null && certFile === null) read.fault('TLS_CERT_FILE', 'missing; TLS_KEY_FILE requires it');
   if (cert !== null && key !== null && !cert.checkPrivateKey(key)) {
-    fault('TLS_KEY_FILE', 'is not the key of the first certificate in TLS_CERT_FILE');
+    read.fault('TLS_KEY_FILE', 'is not the key of the first certificate in TLS_CERT_FILE');
   }
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
 
-function readPem<T>(name: SettingName, file: string, what: string, parse: (pem: Buffer) => T, fault: Fault): T | null {
+function readPem<T>(name: SettingName, file: string, what: string, parse: (pem: Buffer) => T, read: SettingReader): T | null {
   const unreadable = fileFault(file);
   if (unreadable !== null) {
-    fault(name, unreadable);
+    read.fault(name, unreadable);
     return null;
   }
   try {
@@ -48,7 +48,7 @@ function readPem<T>(name: SettingName, file: string, what: string, parse: (pem: 
   } catch {
     // The message of OpenSSL would not help, so the fault below is reported.
   }
-  fault(name, `${inQuotes(file)} does not contain ${what} in PEM`);
+  read.fault(name, `${inQuotes(file)} does not contain ${what} in PEM`);
   return null;
 }
 
@@ -62,11 +62,11 @@ const kernelFileSystems: ReadonlySet<number> = new Set([
 ]);
 
 /** Reads a folder that is writable or can be created. The default folder is not checked if it does not exist. */
-export function readDataDir(get: Get, fault: Fault): string {
-  const named = get('DATA_DIR');
+export function readDataDir(read: SettingReader): string {
+  const named = read.get('DATA_DIR');
   const dir = named ?? '.data';
   const what = named === null && lstatOf(dir) === undefined ? null : dataDirFault(dir);
-  if (what !== null) fault('DATA_DIR', what);
+  if (what !== null) read.fault('DATA_DIR', what);
   return dir;
 }
 

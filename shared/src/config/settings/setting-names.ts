@@ -1,5 +1,5 @@
 import type { EnvFile } from '../env-file.ts';
-import type { Fault } from '../fault.ts';
+import type { SettingReader } from '../setting-reader.ts';
 import { settingsTable } from './settings-table.ts';
 
 const knownNames: ReadonlySet<string> = new Set(settingsTable.map((setting) => setting.name));
@@ -36,14 +36,14 @@ const hintDistance = 6;
  * Reports unknown names. `.env` belongs to sluice alone, so any unknown name in it is a fault. The environment is shared by many programs, so
  * only names that look like ours are faults.
  */
-export function checkNames(env: NodeJS.ProcessEnv, envFile: EnvFile, fault: Fault): void {
+export function checkNames(env: NodeJS.ProcessEnv, envFile: EnvFile, read: SettingReader): void {
   const inFile = new Set(envFile.names);
   for (const name of [...new Set([...Object.keys(env), ...inFile])].toSorted()) {
     if (knownNames.has(name) || (name === nameOfPrograms && !inFile.has(name))) continue;
     const near = nearestName(name);
     if (!inFile.has(name) && !looksLikeOurs(name, near)) continue;
     const hint = near.distance <= hintDistance && near.distance < name.length / 2 ? `; did you mean ${near.name}?` : '';
-    fault(name, `there is no such setting${inFile.has(name) ? ' (.env)' : ''}${hint}`);
+    read.fault(name, `there is no such setting${inFile.has(name) ? ' (.env)' : ''}${hint}`);
   }
 }
 

@@ -14,246 +14,196 @@ export interface SettingSpec {
   readonly example?: string;
 }
 
-export const settingsTable = [
-  { name: 'HOST', default: '127.0.0.1', meaning: 'Address that the gateway listens on.' },
-  { name: 'PORT', default: '8080', meaning: 'Port that the gateway listens on. `0`: any free port, which is logged.' },
-  {
-    name: 'TLS_CERT_FILE',
-    default: null,
+const specs = {
+  HOST: { default: '127.0.0.1', meaning: 'Address that the gateway listens on.' },
+  PORT: { default: '8080', meaning: 'Port that the gateway listens on. `0`: any free port, which is logged.' },
+  TLS_CERT_FILE: {
     meaning: 'Certificate chain, PEM. With both TLS files, the gateway serves HTTPS and WSS itself. Without them, use a proxy for TLS.',
     example: '/etc/sluice/tls.crt',
   },
-  { name: 'TLS_KEY_FILE', default: null, meaning: 'Private key of the certificate, PEM.', example: '/etc/sluice/tls.key' },
-  {
-    name: 'REDIS_URL',
-    default: null,
+  TLS_KEY_FILE: { meaning: 'Private key of the certificate, PEM.', example: '/etc/sluice/tls.key' },
+  REDIS_URL: {
     meaning:
       'Address of Redis, `redis://` or `rediss://`. Several, comma-separated: the nodes of a cluster (Redis 7), or a primary and its replicas in any order. Not set: the bus is inside the process, and only `start` works.',
     example: 'redis://127.0.0.1:6379',
   },
-  {
-    name: 'SOLANA_RPC_URL',
-    default: null,
+  SOLANA_RPC_URL: {
     meaning: 'JSON-RPC URLs, comma-separated. All are used, and none is trusted alone. Not set: the chain is simulated (simnet).',
     example: 'https://rpc-1.example.com,https://rpc-2.example.com',
   },
-  {
-    name: 'SOLANA_WS_URL',
+  SOLANA_WS_URL: {
     default: '`SOLANA_RPC_URL` with `ws` or `wss`',
     meaning: 'PubSub URLs, comma-separated: one for each RPC URL, in the same order.',
     example: 'wss://rpc-1.example.com,wss://rpc-2.example.com',
   },
-  {
-    name: 'SOURCES',
+  SOURCES: {
     default: '`logs`, and `grpc` if it has an address',
     meaning:
       'How ingest reads the chain, comma-separated. `logs`: log lines by PubSub, at `processed`. `blocks`: every confirmed block, whole, by HTTP; for nodes without PubSub, or together with `logs`. `block-subscribe`: the same by PubSub (`blockSubscribe`), only the transactions of the venues. `transaction-subscribe`: whole transactions by PubSub at `processed` (`transactionSubscribe` of Helius). `grpc`: the same by Yellowstone gRPC. The fastest report of a transaction is published, and the others confirm, complete and fill.',
     example: 'logs,blocks',
   },
-  {
-    name: 'SETTLE_BY',
+  SETTLE_BY: {
     default: 'blocks',
     meaning:
       'What confirms the events of a slot. `blocks`: the signatures of its confirmed block, one more request for each slot. `lists`: the lists of transactions that ingest reads every four seconds anyway, and a block only if they lack a reported transaction. Confirmed events are then four to eight seconds late. With the source `blocks` it has no effect.',
     example: 'lists',
   },
-  {
-    name: 'SOLANA_GRPC_URL',
-    default: null,
+  SOLANA_GRPC_URL: {
     meaning:
       'Addresses of Yellowstone gRPC endpoints, comma-separated, `https://` or, without TLS, `http://`. They are used in addition to `SOLANA_RPC_URL`.',
     example: 'https://grpc.example.com:443',
   },
-  {
-    name: 'SOLANA_GRPC_TOKEN',
-    default: null,
+  SOLANA_GRPC_TOKEN: {
     meaning: 'Token for `SOLANA_GRPC_URL`, sent to each as the header `x-token`. Not set: none is sent.',
   },
-  {
-    name: 'SIMNET_SPEED',
+  SIMNET_SPEED: {
     default: '1',
     meaning: 'Speed of the simulated market, 1 to 50. At 1 it has 8 trades per second and a new token every 2.5 seconds.',
     example: '10',
   },
-  {
-    name: 'DATA_DIR',
+  DATA_DIR: {
     default: '.data',
     meaning: 'Data folder. It contains the embedded store (API keys, wallets, orders) and the pepper.',
   },
-  {
-    name: 'DATABASE_URL',
-    default: null,
+  DATABASE_URL: {
     meaning:
       'Address of PostgreSQL as the store, for gateways on several machines: `postgres://` or `postgresql://`. Not set: the store is SQLite in `DATA_DIR`.',
     example: 'postgres://user:password@127.0.0.1/sluice',
   },
-  {
-    name: 'VENUES',
+  VENUES: {
     default: defaultVenueNames.join(','),
     meaning: `Venues that ingest reads, comma-separated: ${inCode(decodedVenueNames)}. The logs of ${inCode(loggedVenueNames)} show their trades. Each trade of any other venue needs one more request to a node.`,
     example: loggedVenueNames.join(','),
   },
-  {
-    name: 'TRADING',
+  TRADING: {
     default: '`live` on simnet, `off` on a real cluster',
     meaning:
       '`off`: orders are refused. `live`: orders are signed and sent. `paper`: orders are filled at quotes of the live market, from paper wallets that begin with 10 SOL. Nothing is signed or sent, and live wallets are out of reach.',
     example: 'off',
   },
-  {
-    name: 'KEYSTORE_PASSPHRASE_FILE',
-    default: null,
+  KEYSTORE_PASSPHRASE_FILE: {
     meaning: 'File with the passphrase that unlocks custodial wallets. On simnet, one is created in `DATA_DIR`.',
     example: '/etc/sluice/passphrase',
   },
-  {
-    name: 'SIGNER_MAX_ORDER_SOL',
+  SIGNER_MAX_ORDER_SOL: {
     default: '101',
     meaning:
       'Maximum amount of SOL that one order may spend from a custodial wallet, with all fees, tips and rent. The signing process refuses larger orders.',
   },
-  {
-    name: 'SIGNER_MAX_DAY_SOL',
+  SIGNER_MAX_DAY_SOL: {
     default: '1000',
     meaning:
       'Maximum amount of SOL that a custodial wallet may spend on one day (UTC). All signed orders count, including those that did not land.',
   },
-  {
-    name: 'SIGNER_SOCKET',
-    default: null,
+  SIGNER_SOCKET: {
     meaning:
       'Unix socket of a signing process that runs as a separate user (`sluice signer`, see OPERATING.md). The gateway then needs no passphrase. Not set: the gateway starts a signing process itself.',
     example: '/run/sluice-signer/signer.sock',
   },
-  {
-    name: 'SIGNER_DIR',
+  SIGNER_DIR: {
     default: '`DATA_DIR/audit`',
     meaning: "Folder of the signing process, with the audit logs, the operator's policy and the halt mark.",
     example: '/var/lib/sluice-signer',
   },
-  {
-    name: 'JITO_URL',
-    default: null,
+  JITO_URL: {
     meaning:
       'Address of `sendTransaction` on a Jito block engine. Orders are also sent there, with a tip if the wallet is custodial. Each order is sent once; it is sent again only if the engine resets the connection without an answer, and never after a crash of the gateway. An order with `jitoOnly` goes there alone, and is sent again every two seconds until it lands or expires.',
     example: 'https://frankfurt.mainnet.block-engine.jito.wtf/api/v1/transactions',
   },
-  {
-    name: 'JITO_TIP_SOL',
+  JITO_TIP_SOL: {
     default: '0.000001 with `JITO_URL`',
     meaning:
       'Tip for the block engine in each order, 0.000001 to 0.1 SOL. If a transaction has no room for both tips, this one is omitted.',
     example: '0.00001',
   },
-  {
-    name: 'SENDER_URL',
-    default: null,
+  SENDER_URL: {
     meaning: 'Address of `sendTransaction` on a Helius Sender. Orders are also sent there, with a tip if the wallet is custodial.',
     example: 'https://sender.helius-rpc.com/fast',
   },
-  {
-    name: 'SENDER_TIP_SOL',
+  SENDER_TIP_SOL: {
     default: '0.001 with `SENDER_URL`, 0.000005 if it has `swqos_only=true`',
     meaning: 'Tip for the Sender in each order, from the default to 0.1 SOL.',
     example: '0.001',
   },
-  {
-    name: 'PLANS_FILE',
-    default: null,
+  PLANS_FILE: {
     meaning:
       'JSON file that overrides parts of the plans: `{"standard":{"requestsPerMinute":200,"withoutChannels":["migrations"]}}`. The fields are those of `plan` in `GET /usage`, without `name`.',
     example: '/etc/sluice/plans.json',
   },
-  {
-    name: 'ALLOWED_HOSTS',
+  ALLOWED_HOSTS: {
     default: 'if `HOST` is a loopback address, the names of the loopback and of `PUBLIC_URL`, otherwise any name',
     meaning:
       'Further names, comma-separated and without port, that are accepted in the `Host` header of requests. Other names are refused with 403, so that no web page can reach a listener on the loopback by DNS rebinding. `*`: any name.',
     example: 'sluice.example.com',
   },
-  {
-    name: 'CORS_ORIGINS',
-    default: null,
+  CORS_ORIGINS: {
     meaning:
       'Origins, comma-separated, whose pages may call the API from a browser. `*`: any origin. If `HOST` is a loopback address, pages of other origins may not use the stream without a key or a ticket in the URL or as a subprotocol.',
     example: 'https://app.example.com,https://charts.example.com',
   },
-  {
-    name: 'TRUSTED_PROXIES',
-    default: null,
+  TRUSTED_PROXIES: {
     meaning: 'Addresses or CIDR ranges of your proxies, comma-separated. `X-Forwarded-For` is used only if it comes from them.',
     example: '10.0.0.0/8,::1',
   },
-  {
-    name: 'PUMPPORTAL_KEYLESS',
+  PUMPPORTAL_KEYLESS: {
     default: '`on` on simnet if `HOST` is a loopback address, otherwise `off`',
     meaning:
       '`on`: PumpPortal clients without an API key may use the stream with the PumpPortal protocol, and `POST /api/trade-local`, with limits for each address. `off`: every client needs a key.',
     example: 'on',
   },
-  {
-    name: 'COMPRESSED_CONNECTIONS',
+  COMPRESSED_CONNECTIONS: {
     default: '100',
     meaning:
       'Stream connections with `?compress=1` whose messages are compressed at the same time. A further one is accepted without compression. `0`: none.',
     example: '100',
   },
-  {
-    name: 'PUBLIC_URL',
+  PUBLIC_URL: {
     default: 'from `HOST` and `PORT` if `HOST` is a loopback address',
     meaning: 'Public origin of the dashboard. Signing in works only there.',
     example: 'https://sluice.example.com',
   },
-  {
-    name: 'SIGN_UP',
+  SIGN_UP: {
     default: '`open` on simnet, `closed` on a real cluster',
     meaning: '`open`: any wallet can sign up for a Standard account. `closed`: only the operator creates accounts.',
     example: 'closed',
   },
-  {
-    name: 'IPFS_GATEWAYS',
+  IPFS_GATEWAYS: {
     default: '`https://ipfs.io/ipfs/,https://dweb.link/ipfs/`',
     meaning:
       'Gateways of IPFS, comma-separated, that metadata and images of tokens are fetched from, tried in this order. They must be public addresses, on port 80 or 443. `none`: nothing is fetched from IPFS.',
     example: 'https://ipfs.example.com/ipfs/,https://ipfs.io/ipfs/',
   },
-  {
-    name: 'METRICS_PORT',
-    default: null,
+  METRICS_PORT: {
     meaning:
       'Second port, with `/metrics`, `/livez` and `/readyz` only, for Prometheus or a load balancer on another machine. Each process needs its own. `0`: any free port, which is logged. Not set: a gateway serves `/metrics` at `PORT` to callers on its own machine, and an ingest process serves none.',
     example: '9464',
   },
-  {
-    name: 'METRICS_HOST',
+  METRICS_HOST: {
     default: '127.0.0.1',
     meaning: 'Address that the metrics port listens on. It requires no key, so do not make it public.',
   },
-  {
-    name: 'SHARE_PORT',
+  SHARE_PORT: {
     default: 'false',
     meaning:
       '`true`: several gateways on this machine may listen on `PORT` at the same time, so that a new one can replace an old one without a pause. `false`: it is an error if the port is in use.',
     example: 'true',
   },
-  {
-    name: 'DRAIN_WAIT_SECONDS',
+  DRAIN_WAIT_SECONDS: {
     default: '0',
     meaning:
       'Seconds (0 to 5) between the signal to end and the end of the listener. Meanwhile `/readyz` returns 503 and connections are still accepted, so that a load balancer can switch to another gateway.',
     example: '5',
   },
-  {
-    name: 'LOG_LEVEL',
+  LOG_LEVEL: {
     default: 'info',
     meaning:
       '`trace` `debug` `info` `warn` `error` `fatal` `silent`. Logs are written to stderr as JSON, or as readable text on a terminal. `start` shows only warnings and errors unless this is set.',
   },
-  {
-    name: 'SLUICE_API_KEY',
-    default: null,
+  SLUICE_API_KEY: {
     meaning: 'API key that `sluice watch` uses. Not set: it creates a temporary key.',
   },
-] as const satisfies readonly SettingSpec[];
+} as const satisfies Readonly<Record<string, Omit<SettingSpec, 'name' | 'default'> & { readonly default?: string }>>;
 
-export type SettingName = (typeof settingsTable)[number]['name'];
+export type SettingName = keyof typeof specs;
+
+export const settingsTable: readonly SettingSpec[] = Object.entries(specs).map(([name, spec]) => ({ name, default: null, ...spec }));

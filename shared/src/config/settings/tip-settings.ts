@@ -1,6 +1,5 @@
 import type { Config } from '../config.ts';
-import { inQuotes, type Fault, type Get } from '../fault.ts';
-import { readSol } from './signer-settings.ts';
+import { inQuotes, readSol, type SettingReader } from '../setting-reader.ts';
 
 /** Lowest tip that a Jito block engine accepts, lamports. */
 export const leastJitoTip = 1_000n;
@@ -18,24 +17,23 @@ export function leastTipOfSender(url: string): bigint {
 /** Reads the tips of the lanes that are configured. The default is the lowest tip of the lane. */
 export function readTips(
   { jitoUrl, senderUrl }: Pick<Config['broadcast'], 'jitoUrl' | 'senderUrl'>,
-  get: Get,
-  fault: Fault,
+  read: SettingReader,
 ): Pick<Config['broadcast'], 'jitoTip' | 'senderTip'> {
-  const read = (name: 'JITO_TIP_SOL' | 'SENDER_TIP_SOL', urlName: string, url: string | null, least: bigint): bigint => {
-    const text = get(name);
+  const tipOf = (name: 'JITO_TIP_SOL' | 'SENDER_TIP_SOL', urlName: string, url: string | null, least: bigint): bigint => {
+    const text = read.get(name);
     if (text === null) return url === null ? 0n : least;
     if (url === null) {
-      fault(name, `requires ${urlName}`);
+      read.fault(name, `requires ${urlName}`);
       return 0n;
     }
     const tip = readSol(text);
-    if (tip === null) fault(name, `${inQuotes(text)} is not an amount of SOL with at most nine decimals`);
-    else if (tip < least) fault(name, `is less than ${least} lamports, the lowest tip that ${urlName} accepts`);
-    else if (tip > mostTip) fault(name, `is more than ${mostTip} lamports`);
+    if (tip === null) read.fault(name, `${inQuotes(text)} is not an amount of SOL with at most nine decimals`);
+    else if (tip < least) read.fault(name, `is less than ${least} lamports, the lowest tip that ${urlName} accepts`);
+    else if (tip > mostTip) read.fault(name, `is more than ${mostTip} lamports`);
     return tip ?? 0n;
   };
   return {
-    jitoTip: read('JITO_TIP_SOL', 'JITO_URL', jitoUrl, leastJitoTip),
-    senderTip: read('SENDER_TIP_SOL', 'SENDER_URL', senderUrl, senderUrl === null ? 0n : leastTipOfSender(senderUrl)),
+    jitoTip: tipOf('JITO_TIP_SOL', 'JITO_URL', jitoUrl, leastJitoTip),
+    senderTip: tipOf('SENDER_TIP_SOL', 'SENDER_URL', senderUrl, senderUrl === null ? 0n : leastTipOfSender(senderUrl)),
   };
 }
