@@ -1,7 +1,7 @@
 import { placesOf } from './addresses.ts';
 import { dataUriBytes } from './data-uri.ts';
 import { readDocument } from './document.ts';
-import { guardedGet, Life, type Fetched, type GetOptions } from '../guarded-http/guarded-get.ts';
+import { guardedGet, type Fetched, type GetOptions } from '../guarded-http/guarded-get.ts';
 import { imageSizeOf, isDrawable } from './images/image-size.ts';
 import { imageTypeOf, type ImageType } from './images/image-type.ts';
 import type { FetchFault } from '../guarded-http/fetch-fault.ts';
@@ -55,7 +55,7 @@ export class MetadataFetcher {
   readonly #rules: FetchRules;
   readonly #limits: FetchLimits;
   readonly #slots: FetchSlots;
-  readonly #life = new Life();
+  readonly #closing = new AbortController();
 
   constructor({ ipfsGateways, rules = internetRules, limits = {} }: FetcherOptions) {
     this.#gateways = ipfsGateways;
@@ -86,7 +86,7 @@ export class MetadataFetcher {
 
   /** Ends all running fetches. */
   close(): void {
-    this.#life.close();
+    this.#closing.abort();
   }
 
   #carried(uri: string): Fetched {
@@ -98,7 +98,7 @@ export class MetadataFetcher {
   }
 
   async #fetch(uri: string, accept: string, maxBytes: number): Promise<Fetched> {
-    if (this.#life.closed) return { ok: false, reason: 'closed' };
+    if (this.#closing.signal.aborted) return { ok: false, reason: 'closed' };
     const places = placesOf(uri, this.#gateways);
     if (places === null) return { ok: false, reason: 'refused' };
     let last: Fetched = { ok: false, reason: 'refused' };
@@ -107,7 +107,7 @@ export class MetadataFetcher {
       // The remaining time is divided evenly between the remaining places.
       const options: GetOptions = { accept, maxBytes, timeoutMs: leftMs / (places.length - i), waitMs: this.#limits.waitMs };
       const beganMs = performance.now();
-      last = await guardedGet(places[i]!, options, this.#rules, this.#slots, this.#life);
+      last = await guardedGet(places[i]!, options, this.#rules, this.#slots, this.#closing.signal);
       if (last.ok || last.reason === 'refused' || last.reason === 'closed') return last;
       leftMs = Math.max(1, leftMs - (performance.now() - beganMs));
     }
