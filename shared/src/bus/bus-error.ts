@@ -1,3 +1,5 @@
+import { busLimits } from './bus.ts';
+
 /**
  * Why a call of the bus failed:
  *
@@ -30,6 +32,10 @@ export function partlyStored(error: BusError, stored: number): BusError {
 
 export function closedError(): BusError {
   return new BusError('CLOSED', 'The bus is closed.');
+}
+
+export function tooManyStatuses(): BusError {
+  return new BusError('INVALID', `There are ${busLimits.maxStatuses} statuses already, the most at one time.`);
 }
 
 export function fencedError(name: string): BusError {

@@ -129,7 +129,6 @@ export class BatchEncoder {
 
 /** The head of a message: its place in the log, and the seqs of its topics. */
 export interface MessageHead {
-  readonly kind: 'head';
   readonly epoch: string;
   readonly first: number;
   readonly last: number;
@@ -142,7 +141,6 @@ export interface MessageHead {
 }
 
 export interface LogMessage {
-  readonly kind: 'message';
   readonly epoch: string;
   readonly first: number;
   readonly last: number;
@@ -151,94 +149,69 @@ export interface LogMessage {
   readonly head: MessageHead;
 }
 
-export interface Malformed {
-  readonly kind: 'malformed';
-  readonly reason: 'length' | 'version' | 'counts' | 'dictionary' | 'entries' | 'seqs';
-}
-
-/** Decodes the head of a message. The entries after it may be missing. Never throws. */
-export function decodeHead(bytes: Buffer): MessageHead | Malformed {
-  if (bytes.length < basesAt) return malformed('length');
-  if (bytes[0] !== formatVersion) return malformed('version');
+/** Decodes the head of a message. The entries after it may be missing. Null if it is malformed. Never throws. */
+export function decodeHead(bytes: Buffer): MessageHead | null {
+  if (bytes.length < basesAt || bytes[0] !== formatVersion) return null;
   const first = readUint48(bytes, 1 + epochLength);
   const entryCount = bytes.readUInt16BE(countsAt);
   const topicCount = bytes.readUInt16BE(countsAt + 2);
   const dictionaryAt = basesAt + topicCount * seqBytes;
   const entriesAt = dictionaryAt + bytes.readUInt32BE(countsAt + 4);
-  if (first === 0 || entryCount === 0 || topicCount === 0) return malformed('counts');
-  if (bytes.length < entriesAt) return malformed('length');
+  if (first === 0 || entryCount === 0 || topicCount === 0 || bytes.length < entriesAt) return null;
   const names: string[] = [];
   const bases: number[] = [];
   const counts: number[] = [];
   let at = dictionaryAt;
   for (let place = 0; place < topicCount; place += 1) {
-    if (at + 3 > entriesAt) return malformed('dictionary');
+    if (at + 3 > entriesAt) return null;
     const nameAt = at + 3;
     const end = nameAt + (bytes[at + 2] as number);
-    if (end > entriesAt || end === nameAt) return malformed('dictionary');
+    if (end > entriesAt || end === nameAt) return null;
     counts.push(((bytes[at] as number) << 8) | (bytes[at + 1] as number));
     names.push(bytes.toString('utf8', nameAt, end));
     bases.push(readUint48(bytes, basesAt + place * seqBytes));
     at = end;
   }
-  if (at !== entriesAt) return malformed('dictionary');
+  if (at !== entriesAt) return null;
   const epoch = bytes.toString('latin1', 1, 1 + epochLength);
-  return { kind: 'head', epoch, first, last: first + entryCount - 1, names, bases, counts, entriesAt };
+  return { epoch, first, last: first + entryCount - 1, names, bases, counts, entriesAt };
 }
 
-/** Decodes a whole message; the events are views of `bytes`. An incomplete or inconsistent message is malformed. Never throws. */
-export function decodeMessage(bytes: Buffer): LogMessage | Malformed {
+/** Decodes a whole message; the events are views of `bytes`. Null if it is malformed, incomplete or inconsistent. Never throws. */
+export function decodeMessage(bytes: Buffer): LogMessage | null {
   const head = decodeHead(bytes);
-  if (head.kind === 'malformed') return head;
+  if (head === null) return null;
   const { epoch, first, last, names, bases, counts } = head;
   const seqs = [...bases];
   const entries: LogEntry[] = [];
   let at = head.entriesAt;
   for (let offset = first; offset <= last; offset += 1) {
-    if (at >= bytes.length) return malformed('entries');
+    if (at >= bytes.length) return null;
     const topicCount = bytes[at] as number;
     const jsonAt = at + 9 + topicCount * 2;
-    if (topicCount === 0 || topicCount > busLimits.maxTopicsPerEntry || jsonAt > bytes.length) return malformed('entries');
+    if (topicCount === 0 || topicCount > busLimits.maxTopicsPerEntry || jsonAt > bytes.length) return null;
     const topics: TopicSeq[] = [];
     at += 1;
     for (let i = 0; i < topicCount; i += 1, at += 2) {
       const place = ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
-      if (place >= names.length) return malformed('entries');
+      if (place >= names.length) return null;
       const seq = (seqs[place] as number) + 1;
       seqs[place] = seq;
       topics.push({ topic: names[place] as string, seq });
     }
     const msgpackAt = jsonAt + bytes.readUInt32BE(at);
     const end = msgpackAt + bytes.readUInt32BE(at + 4);
-    if (end > bytes.length) return malformed('entries');
+    if (end > bytes.length) return null;
     entries.push({ offset, topics, json: bytes.subarray(jsonAt, msgpackAt), msgpack: bytes.subarray(msgpackAt, end) });
     at = end;
   }
-  if (at !== bytes.length) return malformed('length');
+  if (at !== bytes.length) return null;
   for (let place = 0; place < seqs.length; place += 1) {
-    if (seqs[place] !== (bases[place] as number) + (counts[place] as number)) return malformed('seqs');
+    if (seqs[place] !== (bases[place] as number) + (counts[place] as number)) return null;
   }
-  return { kind: 'message', epoch, first, last, bytes: bytes.length, entries, head };
-}
-
-/**
- * Composes a message from a batch, like the script in Redis; for tests and tools. `bases` has the seq before the batch for each topic of the
- * dictionary.
- */
-export function composeMessage(epoch: string, first: number, bases: readonly number[], batch: EncodedBatch): Buffer {
-  const front = Buffer.alloc(countsAt);
-  front[0] = formatVersion;
-  front.write(epoch.padEnd(epochLength).slice(0, epochLength), 1, 'latin1');
-  front.writeUIntBE(first, 1 + epochLength, 6);
-  const seqs = Buffer.alloc(bases.length * seqBytes);
-  bases.forEach((base, place) => seqs.writeUIntBE(base, place * seqBytes, seqBytes));
-  return Buffer.concat([front, batch.counts, seqs, batch.body]);
+  return { epoch, first, last, bytes: bytes.length, entries, head };
 }
 
 function readUint48(bytes: Buffer, at: number): number {
   return bytes.readUInt16BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 2);
-}
-
-function malformed(reason: Malformed['reason']): Malformed {
-  return { kind: 'malformed', reason };
 }

@@ -13,7 +13,7 @@ import {
   type PublisherOptions,
   type SubscriberOptions,
 } from '../bus.ts';
-import { BusError, closedError, fencedError } from '../bus-error.ts';
+import { BusError, closedError, fencedError, tooManyStatuses } from '../bus-error.ts';
 import { checkEntry, statusText } from '../entry-checks.ts';
 import { InProcessLeases } from './in-process-leases.ts';
 import { InProcessLog, type InProcessLimits } from './in-process-log.ts';
@@ -109,7 +109,7 @@ class InProcessBus implements Bus {
     const nowMs = performance.now();
     for (const [other, { expiresAtMs }] of this.#statuses) if (expiresAtMs <= nowMs) this.#statuses.delete(other);
     if (!this.#statuses.has(name) && this.#statuses.size >= busLimits.maxStatuses) {
-      throw new BusError('INVALID', `There are ${busLimits.maxStatuses} statuses already, the most at one time.`);
+      throw tooManyStatuses();
     }
     this.#statuses.set(name, { text, expiresAtMs: nowMs + ttlMs });
   }

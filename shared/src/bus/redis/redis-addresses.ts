@@ -11,14 +11,12 @@ export interface Address {
 export interface AddressBook {
   /** Must not reject, because the client would then never try again. */
   next(): Promise<Address>;
-  /** Checks the server at that address, by its reply to INFO. False: the client connects again. */
-  accepts(info: { readonly role?: string }): boolean;
 }
 
 type ConnectorClass = NonNullable<RedisOptions['Connector']>;
 type ConnectorOptions = ConstructorParameters<typeof StandaloneConnector>[0];
 
-/** A connector for ioredis that asks the address book for each connection. */
+/** A connector for ioredis that asks the address book for each connection. It refuses a server that is no primary, and connects again. */
 export function connectorBy(book: AddressBook): ConnectorClass {
   class BookConnector extends StandaloneConnector {
     #disconnects = 0;
@@ -36,8 +34,8 @@ export function connectorBy(book: AddressBook): ConnectorClass {
       return super.connect(emit);
     }
 
-    override check(info: { readonly role?: string }): boolean {
-      return book.accepts(info);
+    override check({ role }: { readonly role?: string }): boolean {
+      return role === 'master';
     }
 
     override disconnect(): void {
@@ -115,20 +113,13 @@ export class PrimaryBook implements AddressBook {
 
   async next(): Promise<Address> {
     if (!this.#isKnown) {
-      const servers = await answersOf(
-        this.#addresses.map((_, at) => this.#ask(at)),
-        () => false,
-      );
+      const servers = await Promise.all(this.#addresses.map((_, at) => this.#ask(at).catch(() => null)));
       const answering = servers.findIndex((server) => server !== null);
-      // If there is no primary, `accepts` refuses the server that answers, and all are asked again.
+      // If there is no primary, the connector refuses the server that answers, and all are asked again.
       this.#at = electPrimary(servers, this.#at) ?? (answering === -1 ? this.#at + 1 : answering);
     }
     this.#isKnown = false;
     return this.#addresses[this.#at % this.#addresses.length] as Address;
-  }
-
-  accepts({ role }: { readonly role?: string }): boolean {
-    return role === 'master';
   }
 }
 
@@ -162,10 +153,6 @@ export class OwnerBook implements AddressBook {
     if (named === null) return this.#nodes[this.#turn++ % all] as Address;
     this.#nodes = named.view.nodes;
     return named.view.owner;
-  }
-
-  accepts({ role }: { readonly role?: string }): boolean {
-    return role === 'master';
   }
 }
 

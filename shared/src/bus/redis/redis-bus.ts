@@ -16,9 +16,8 @@ import { databaseOf } from './redis-connect.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisHistory, type LogState } from './redis-history.ts';
 import { RedisLease } from './redis-lease.ts';
-import { RedisPublisher, type LogLimits } from './redis-publisher.ts';
+import { RedisPublisher, setStatus, type LogLimits } from './redis-publisher.ts';
 import { liveChannel, redisKeys, statusesScript, timeScript } from './redis-scripts.ts';
-import { setStatus } from './redis-status.ts';
 import { RedisSubscriber } from './redis-subscriber.ts';
 
 /**
@@ -28,7 +27,7 @@ import { RedisSubscriber } from './redis-subscriber.ts';
 export async function connectRedisBus(urls: readonly string[], log: Logger, limits: Partial<LogLimits> = {}): Promise<Bus> {
   const connection = await RedisConnection.open(urls, 'bus', log);
   try {
-    await new RedisHistory(connection, () => {}).state(null);
+    await new RedisHistory(connection).state(null);
   } catch (error) {
     connection.close();
     throw error;
@@ -58,7 +57,7 @@ class RedisBus implements Bus {
 
   /** The state of the log. If it lacks what this process stored or found there, its followers report that. */
   async #readState(): Promise<LogState> {
-    const state = await new RedisHistory(this.#connection, () => {}).state(this.#known.at);
+    const state = await new RedisHistory(this.#connection).state(this.#known.at);
     this.#known.note(state);
     return state;
   }
@@ -97,7 +96,7 @@ class RedisBus implements Bus {
 
   async readTail<T>(maxEntries: number, read: (entry: LogEntry) => T): Promise<readonly T[]> {
     this.#assertOpen();
-    return new RedisHistory(this.#connection, () => {}).tail(Math.min(maxEntries, busLimits.maxEntries), read);
+    return new RedisHistory(this.#connection).tail(Math.min(maxEntries, busLimits.maxEntries), read);
   }
 
   async subscriber(options: SubscriberOptions = {}): Promise<BusSubscriber> {

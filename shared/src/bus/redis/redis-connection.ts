@@ -1,18 +1,25 @@
 import { Command, type Cluster, type Redis } from 'ioredis';
 import type { Logger } from '../../runtime/log/log.ts';
-import { BusError, RedisFault } from '../bus-error.ts';
+import { BusError, fencedError, RedisFault } from '../bus-error.ts';
+import { formatVersion } from '../message.ts';
 import { connectCommands, deploymentOf, type Deployment } from './redis-connect.ts';
-import type { Script } from './redis-scripts.ts';
+import { fenced, redisKeys, versionMismatch, type Script } from './redis-scripts.ts';
 
 /** Temporary error replies: Redis is starting, fails over, or has no memory or disk space at the moment. */
 const temporaryReplies = new Set(['LOADING', 'BUSY', 'READONLY', 'OOM', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'MISCONF', 'NOREPLICAS']);
 
 export type Argument = string | number | Buffer;
 
-function faultOf(cause: unknown): RedisFault {
+/** Also `INCOMPATIBLE` or `FENCED`, if a script refused the version of the log or the term of a lease. */
+function faultOf(cause: unknown): BusError {
   const error = cause instanceof Error ? cause : new Error(String(cause));
   if (error.name !== 'ReplyError') return new RedisFault('link', '', error);
-  const word = error.message.split(' ', 1)[0] as string;
+  const [word = '', key = ''] = error.message.split(' ');
+  if (word === fenced) return fencedError(key.slice(redisKeys.lease('').length));
+  if (word === versionMismatch) {
+    const what = `The version of the log in Redis differs from that of this program (${formatVersion}).`;
+    return new BusError('INCOMPATIBLE', `${what} Run all programs in the same version, or delete the keys {sluice}:*.`, error);
+  }
   return new RedisFault(temporaryReplies.has(word) ? 'temporary' : 'refused', word, error);
 }
 
@@ -50,7 +57,7 @@ export class RedisConnection {
     return () => this.#client.off('ready', listener);
   }
 
-  /** Runs a command. Strings in the reply are strings. Rejects with a `RedisFault`, like all methods here. */
+  /** Runs a command. Strings in the reply are strings. Rejects with a `BusError`, like all methods here. */
   async text(command: string, ...args: Argument[]): Promise<unknown> {
     try {
       return await this.#client.call(command, args);
@@ -91,7 +98,7 @@ export class RedisConnection {
       return await this.#client.sendCommand(new FramedCommand(head, frame));
     } catch (error) {
       const fault = faultOf(error);
-      if (fault.word !== 'NOSCRIPT') throw fault;
+      if (!(fault instanceof RedisFault) || fault.word !== 'NOSCRIPT') throw fault;
       return this.binary('eval', [script.text, keys.length, ...keys, ...args, last.body]);
     }
   }

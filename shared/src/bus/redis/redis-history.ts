@@ -1,9 +1,8 @@
 import { busLimits, type EpochPlace, type LogEntry, type LogPosition } from '../bus.ts';
-import { BusError, RedisFault } from '../bus-error.ts';
 import { epochEnding } from '../epoch.ts';
 import { decodeHead, decodeMessage, formatVersion, type LogMessage, type MessageHead } from '../message.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { epochsOf, headsScript, logKeys, redisKeys, stateScript, versionMismatch, type EpochEnd } from './redis-scripts.ts';
+import { epochsOf, headsScript, logKeys, redisKeys, stateScript, type EpochEnd } from './redis-scripts.ts';
 
 /** Intended bytes of one page, and the bounds of its messages. */
 const pageBytes = 1024 * 1024;
@@ -39,21 +38,18 @@ export class RedisHistory {
   readonly #onMalformed: () => void;
   #pageMessages = pageMessagesFirst;
 
-  constructor(connection: RedisConnection, onMalformed: () => void) {
+  /** `onMalformed` is called for each message in an unknown form, which is left out. */
+  constructor(connection: RedisConnection, onMalformed: () => void = () => {}) {
     this.#connection = connection;
     this.#onMalformed = onMalformed;
   }
 
   /** Reads the state of the log. The first read after a restart or failover of Redis begins a new epoch. If the log lacks the `known` position, its subscribers will report a loss. */
   async state(known: LogPosition | null): Promise<LogState> {
-    try {
-      const args = [formatVersion, epochEnding(), known?.epoch ?? '', known?.offset ?? 0];
-      const [offset, text] = (await this.#connection.run(stateScript, logKeys, args)) as [number, Buffer];
-      const epochs = epochsOf(text.toString('latin1'));
-      return { epoch: [...epochs.keys()].at(-1) as string, offset, epochs };
-    } catch (error) {
-      throw asIncompatible(error);
-    }
+    const args = [formatVersion, epochEnding(), known?.epoch ?? '', known?.offset ?? 0];
+    const [offset, text] = (await this.#connection.run(stateScript, logKeys, args)) as [number, Buffer];
+    const epochs = epochsOf(text.toString('latin1'));
+    return { epoch: [...epochs.keys()].at(-1) as string, offset, epochs };
   }
 
   /** The next messages that begin at offset `from` or later; empty if there are none. */
@@ -91,7 +87,7 @@ export class RedisHistory {
       const value = fields[1] ?? Buffer.alloc(0);
       bytes += value.length;
       const message = decodeMessage(ownBytes(value));
-      if (message.kind === 'malformed') this.#onMalformed();
+      if (message === null) this.#onMalformed();
       else messages.push(message);
     }
     if (reply.length > 0) {
@@ -142,26 +138,11 @@ export class RedisHistory {
   async #heads(from: number, to: number): Promise<MessageHead[]> {
     const args = [from, to, headsPerCall, headsBytesPerCall];
     const reply = (await this.#connection.run(headsScript, [redisKeys.log], args)) as Buffer[];
-    const heads: MessageHead[] = [];
-    for (const bytes of reply) {
-      const head = decodeHead(bytes);
-      if (head.kind === 'head') heads.push(head);
-    }
-    return heads;
+    return reply.flatMap((bytes) => decodeHead(bytes) ?? []);
   }
 }
 
 /** Copies bytes that are a small view of a large buffer, so that the rest of the buffer can be freed. */
 export function ownBytes(bytes: Buffer): Buffer {
   return bytes.buffer.byteLength > bytes.length * 2 ? Buffer.from(bytes) : bytes;
-}
-
-/** An `INCOMPATIBLE` error if a script refused the version of the log; any other error unchanged. */
-export function asIncompatible(error: unknown): unknown {
-  if (!(error instanceof RedisFault) || error.word !== versionMismatch) return error;
-  return new BusError(
-    'INCOMPATIBLE',
-    `The version of the log in Redis differs from that of this program (${formatVersion}). Run all programs in the same version, or delete the keys {sluice}:*.`,
-    error,
-  );
 }

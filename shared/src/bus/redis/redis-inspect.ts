@@ -38,23 +38,14 @@ const nameOf = ({ host, port }: Address): string => `${host}:${port}`;
 
 async function inspect(url: string, node: Address, settings: readonly string[]): Promise<InspectedServer> {
   return ask(url, node, async (client) => {
-    const lines = (await client.info()).split('\r\n');
+    const fields = (await client.info()).matchAll(/^([^:\r\n]*):(.*)$/gm);
     // One name for each CONFIG GET, because Redis 6 accepts only one. A user that may not read settings gets an error.
     const read = Promise.all(settings.map(async (name) => [name, ((await client.config('GET', name)) as string[])[1]] as const));
     const found = await read.catch(() => null);
     return {
       name: nameOf(node),
-      info: pairs(lines, ':'),
+      info: new Map([...fields].map(([, field = '', value = '']) => [field, value] as const)),
       settings: found === null ? null : new Map(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))),
     };
   });
-}
-
-function pairs(lines: readonly string[], separator: string): Map<string, string> {
-  return new Map(
-    lines.flatMap((line) => {
-      const at = line.indexOf(separator);
-      return at === -1 ? [] : [[line.slice(0, at), line.slice(at + 1)] as const];
-    }),
-  );
 }

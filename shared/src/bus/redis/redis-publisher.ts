@@ -1,18 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '../../runtime/log/log.ts';
 import { whenAborted } from '../../runtime/abort/when-aborted.ts';
-import type { BusEntry, BusPublisher } from '../bus.ts';
-import { BusError, closedError, fencedError, RedisFault, partlyStored } from '../bus-error.ts';
-import { checkEntry } from '../entry-checks.ts';
+import { busLimits, type BusEntry, type BusPublisher } from '../bus.ts';
+import { BusError, closedError, RedisFault, partlyStored, tooManyStatuses } from '../bus-error.ts';
+import { checkEntry, statusText } from '../entry-checks.ts';
 import { epochEnding } from '../epoch.ts';
 import type { KnownPosition } from '../known-position.ts';
 import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from '../message.ts';
 import { pause } from '../../runtime/abort/pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { asIncompatible } from './redis-history.ts';
-import { fenced, logKeys, publishScript, redisKeys } from './redis-scripts.ts';
-import { setStatus, type LeaseTerm } from './redis-status.ts';
+import { logKeys, publishScript, redisKeys, setStatusScript } from './redis-scripts.ts';
 
 /** Maximum number of entries and bytes that wait to be stored. If a call would exceed it, `publish` rejects with `QUEUE_FULL`, and the caller must drop entries or wait for its earlier calls. While Redis does not answer, this bounds the memory.
  */
@@ -27,6 +25,11 @@ const closeGraceMs = 2_000;
 export interface LogLimits {
   readonly maxEntries: number;
   readonly maxTopics: number;
+}
+
+interface LeaseTerm {
+  readonly name: string;
+  readonly fence: number;
 }
 
 /** A term of a lease, and the epoch in which it began. */
@@ -65,7 +68,6 @@ export class RedisPublisher implements BusPublisher {
   readonly #closing = new AbortController();
   readonly #keys: string[];
   #queue: Call[] = [];
-  #queueHead = 0;
   #queuedEntries = 0;
   #queuedBytes = 0;
   #running: Promise<void> | null = null;
@@ -131,16 +133,15 @@ export class RedisPublisher implements BusPublisher {
       grace.abort();
     }
     this.#closing.abort();
-    for (const call of this.#queue.slice(this.#queueHead)) call.reject(partlyStored(closedError(), call.stored));
+    for (const call of this.#queue) call.reject(partlyStored(closedError(), call.stored));
     this.#queue = [];
-    this.#queueHead = 0;
     this.#onClosed();
   }
 
   async #run(): Promise<void> {
     // Collects everything that this turn of the event loop publishes.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#queueHead < this.#queue.length && !this.#closing.signal.aborted) {
+    while (this.#queue.length > 0 && !this.#closing.signal.aborted) {
       const batch = this.#take();
       const error = await this.#store(this.#encoder.encode(batch.entries), batch.entries.length);
       this.#settle(batch, error);
@@ -153,26 +154,20 @@ export class RedisPublisher implements BusPublisher {
     const entries: BusEntry[] = [];
     const calls: Call[] = [];
     let bytes = 0;
-    let full = false;
-    while (!full && this.#queueHead < this.#queue.length) {
-      const call = this.#queue[this.#queueHead] as Call;
+    let taken = 0;
+    const fits = ({ json, msgpack }: BusEntry): boolean =>
+      entries.length === 0 || (entries.length < maxBatchEntries && bytes + json.length + msgpack.length <= maxBatchBytes);
+    for (const call of this.#queue) {
       const batchedBefore = call.batched;
-      while (call.batched < call.entries.length) {
-        const entry = call.entries[call.batched] as BusEntry;
-        const size = entry.json.length + entry.msgpack.length;
-        full = entries.length === maxBatchEntries || (entries.length > 0 && bytes + size > maxBatchBytes);
-        if (full) break;
-        entries.push(entry);
-        bytes += size;
-        call.batched += 1;
+      for (let next = call.entries[call.batched]; next !== undefined && fits(next); next = call.entries[++call.batched]) {
+        entries.push(next);
+        bytes += next.json.length + next.msgpack.length;
       }
       if (call.batched > batchedBefore) calls.push(call);
-      if (!full) this.#queueHead += 1;
+      if (call.batched < call.entries.length) break;
+      taken++;
     }
-    if (this.#queueHead === this.#queue.length || this.#queueHead > 1024) {
-      this.#queue = this.#queue.slice(this.#queueHead);
-      this.#queueHead = 0;
-    }
+    this.#queue.splice(0, taken);
     this.#queuedEntries -= entries.length;
     this.#queuedBytes -= bytes;
     return { entries, calls };
@@ -185,9 +180,9 @@ export class RedisPublisher implements BusPublisher {
       else call.stored = call.batched;
     }
     // The rest of a call that failed is dropped, because the log lacks the entries before it.
-    const next = this.#queue[this.#queueHead];
+    const [next] = this.#queue;
     if (error === null || next === undefined || next.batched === 0) return;
-    this.#queueHead += 1;
+    this.#queue.shift();
     for (const entry of next.entries.slice(next.batched)) {
       this.#queuedEntries -= 1;
       this.#queuedBytes -= entry.json.length + entry.msgpack.length;
@@ -236,13 +231,8 @@ export class RedisPublisher implements BusPublisher {
       this.#leaseTerm?.fence ?? '',
       this.#connection.deployment.kind === 'cluster' ? 'SPUBLISH' : 'PUBLISH',
     ];
-    try {
-      const [epoch, offset] = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number];
-      this.#known.note({ epoch: epoch.toString('latin1'), offset });
-    } catch (error) {
-      if (this.#leaseTerm !== null && error instanceof RedisFault && error.word === fenced) throw fencedError(this.#leaseTerm.name);
-      throw asIncompatible(error);
-    }
+    const [epoch, offset] = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number];
+    this.#known.note({ epoch: epoch.toString('latin1'), offset });
   }
 
   /** Waits before the next attempt. Returns earlier if the connection is established or the publisher closes. */
@@ -254,4 +244,17 @@ export class RedisPublisher implements BusPublisher {
     stop();
     stopWatchingClose();
   }
+}
+
+/** Sets a status. With a `leaseTerm`, rejects with `FENCED` if the term is over. */
+export async function setStatus(
+  connection: RedisConnection,
+  leaseTerm: LeaseTerm | null,
+  name: string,
+  value: Readonly<Record<string, unknown>>,
+  ttlMs: number,
+): Promise<void> {
+  const keys = [redisKeys.status, ...(leaseTerm === null ? [] : [redisKeys.lease(leaseTerm.name)])];
+  const args = [name, statusText(name, value, ttlMs), ttlMs, busLimits.maxStatuses, leaseTerm?.fence ?? ''];
+  if ((await connection.run(setStatusScript, keys, args)) !== 1) throw tooManyStatuses();
 }

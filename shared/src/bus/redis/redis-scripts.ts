@@ -39,7 +39,7 @@ export function liveChannel(database: number): string {
 }
 
 export const logKeys = [redisKeys.version, redisKeys.offset, redisKeys.seq, redisKeys.log, redisKeys.epochs] as const;
-/** Error replies of these scripts begin with one of these words. */
+/** Error replies of these scripts begin with one of these words. The second one is followed by the key of the lease. */
 export const versionMismatch = 'SLUICEVERSION';
 export const fenced = 'SLUICEFENCED';
 
@@ -160,11 +160,11 @@ local log = read_state(ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]))
 if log.refused then return log.refused end
 local function end_holding()
   if redis.call('GET', KEYS[7]) == ARGV[14] then redis.call('DEL', KEYS[7]) end
-  return redis.error_reply('${fenced} ' .. ARGV[14])
+  return redis.error_reply('${fenced} ' .. KEYS[7])
 end
 if KEYS[7] and log.epoch ~= ARGV[5] then return end_holding() end
 if log.offset > 0 and redis.call('GET', KEYS[6]) == ARGV[6] then return {log.epoch, log.offset} end
-if KEYS[7] and redis.call('GET', KEYS[7]) ~= ARGV[14] then return redis.error_reply('${fenced} ' .. ARGV[14]) end
+if KEYS[7] and redis.call('GET', KEYS[7]) ~= ARGV[14] then return redis.error_reply('${fenced} ' .. KEYS[7]) end
 
 local body, topics = ARGV[16], tonumber(ARGV[10])
 local names, counts, seqs, at = {}, {}, {}, 1
@@ -276,7 +276,7 @@ end
  * -> 1, or 0 if there are too many statuses
  */
 export const setStatusScript = script(`${isAlive}
-if KEYS[2] and redis.call('GET', KEYS[2]) ~= ARGV[5] then return redis.error_reply('${fenced} ' .. ARGV[5]) end
+if KEYS[2] and redis.call('GET', KEYS[2]) ~= ARGV[5] then return redis.error_reply('${fenced} ' .. KEYS[2]) end
 local all = redis.call('HGETALL', KEYS[1])
 local alive, known = 0, false
 for i = 1, #all, 2 do

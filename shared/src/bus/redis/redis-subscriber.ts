@@ -108,7 +108,7 @@ export class RedisSubscriber implements BusSubscriber {
   #onLive(bytes: Buffer): void {
     if (this.#closed) return;
     const message = decodeMessage(ownBytes(bytes));
-    if (message.kind === 'malformed') {
+    if (message === null) {
       this.counters.malformed += 1;
       return;
     }
