@@ -21,7 +21,7 @@ export class TokenMetadataBook {
   constructor(fetcher: Pick<MetadataFetcher, 'metadata' | 'image'>) {
     this.#documents = new FetchCache<Document>({
       fetch: (uri) => fetcher.metadata(uri),
-      bytesOf: ({ metadata }) => 2 * Object.values(metadata as Record<keyof OffChainMetadata, string | null>).reduce(addChars, 0),
+      bytesOf: ({ metadata }) => 2 * Object.values(metadata).join('').length,
       maxBytes: bookLimits.documentBytes,
       maxUnderWay: bookLimits.documentsUnderWay,
     });
@@ -49,8 +49,4 @@ export class TokenMetadataBook {
   image(address: string): Promise<ImageOutcome> {
     return this.#images.load(address);
   }
-}
-
-function addChars(sum: number, text: string | null): number {
-  return sum + (text === null ? 0 : text.length);
 }

@@ -10,17 +10,7 @@ import { internetRules, type FetchRules } from '../guarded-http/rules.ts';
 import { FetchSlots } from '../guarded-http/slots.ts';
 
 /** Bounds of times, bytes, and concurrent requests. */
-export interface FetchLimits {
-  readonly documentBytes: number;
-  readonly imageBytes: number;
-  readonly timeoutMs: number;
-  readonly waitMs: number;
-  readonly total: number;
-  readonly perHost: number;
-  readonly maxWaiting: number;
-}
-
-const fetchLimits: FetchLimits = {
+const fetchLimits = {
   /** Bytes of a document, both as received and after unpacking. */
   documentBytes: 64 * 1024,
   imageBytes: 5 * 1024 * 1024,
@@ -39,7 +29,7 @@ export interface FetcherOptions {
   /** Gateways of IPFS, each ending in `/ipfs/`, in the order to try. */
   readonly ipfsGateways: readonly string[];
   readonly rules?: FetchRules;
-  readonly limits?: Partial<FetchLimits>;
+  readonly limits?: Partial<typeof fetchLimits>;
 }
 
 export type ImageOutcome =
@@ -53,7 +43,7 @@ export type ImageOutcome =
 export class MetadataFetcher {
   readonly #gateways: readonly string[];
   readonly #rules: FetchRules;
-  readonly #limits: FetchLimits;
+  readonly #limits: typeof fetchLimits;
   readonly #slots: FetchSlots;
   readonly #closing = new AbortController();
 

@@ -11,37 +11,20 @@ import { readFileName } from './setting-files.ts';
 const maxFileBytes = 64 * 1024;
 const check = validator(PlansOverride);
 
-/** The default plans with the overrides in PLANS_FILE. Each fault names a field by its path. */
+/** The default plans with the overrides in PLANS_FILE, such as `{"standard":{"requestsPerMinute":200}}`. Each fault names a field by its path. */
 export function readPlans(read: SettingReader): Plans {
   const file = readFileName('PLANS_FILE', read);
-  if (file === null) return defaultPlans;
-  const json = parse(file, read);
+  const json = file === null ? undefined : parse(file, read);
   if (json === undefined) return defaultPlans;
-  const outcome = overridePlans(json);
-  if (outcome.ok) return outcome.plans;
-  for (const [path, what] of Object.entries(outcome.faults)) read.fault('PLANS_FILE', `${path}: ${what}`);
-  return defaultPlans;
-}
-
-type PlansOutcome =
-  | { readonly ok: true; readonly plans: Plans }
-  /** Path of a wrong field, to what is wrong. */
-  | { readonly ok: false; readonly faults: Readonly<Record<string, string>> };
-
-/** Applies overrides like `{"standard":{"requestsPerMinute":200}}` to the defaults. */
-function overridePlans(json: unknown): PlansOutcome {
   const outcome = check(json);
-  if (!outcome.ok) return { ok: false, faults: outcome.fields };
+  const faults = outcome.ok ? unknownEndpoints(outcome.value) : outcome.fields;
+  for (const [path, what] of Object.entries(faults)) read.fault('PLANS_FILE', `${path}: ${what}`);
+  if (!outcome.ok) return defaultPlans;
   const { standard, premium, enterprise } = outcome.value;
-  const faults = unknownEndpoints(outcome.value);
-  if (Object.keys(faults).length > 0) return { ok: false, faults };
   return {
-    ok: true,
-    plans: {
-      standard: { ...defaultPlans.standard, ...standard },
-      premium: { ...defaultPlans.premium, ...premium },
-      enterprise: { ...defaultPlans.enterprise, ...enterprise },
-    },
+    standard: { ...defaultPlans.standard, ...standard },
+    premium: { ...defaultPlans.premium, ...premium },
+    enterprise: { ...defaultPlans.enterprise, ...enterprise },
   };
 }
 
@@ -57,23 +40,19 @@ function unknownEndpoints(override: PlansOverride): Readonly<Record<string, stri
   return faults;
 }
 
+/** Undefined if the file cannot be used. It was readable a moment ago, but it may have been removed since. */
 function parse(file: string, read: SettingReader): unknown {
-  // The file was readable a moment ago, but it may have been removed since.
+  const fault = (what: string): undefined => void read.fault('PLANS_FILE', `${inQuotes(file)} ${what}`);
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);
   } catch {
-    read.fault('PLANS_FILE', `${inQuotes(file)} cannot be read`);
-    return undefined;
+    return fault('cannot be read');
   }
-  if (bytes.length > maxFileBytes) {
-    read.fault('PLANS_FILE', `${inQuotes(file)} has ${bytes.length} bytes. The maximum is ${maxFileBytes}`);
-    return undefined;
-  }
+  if (bytes.length > maxFileBytes) return fault(`has ${bytes.length} bytes. The maximum is ${maxFileBytes}`);
   try {
     return JSON.parse(withoutMark(bytes.toString('utf8')));
   } catch (error) {
-    read.fault('PLANS_FILE', `${inQuotes(file)} is not JSON: ${(error as Error).message}`);
-    return undefined;
+    return fault(`is not JSON: ${(error as Error).message}`);
   }
 }

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import type { Config } from '../config.ts';
 import { isLoopback } from '../loopback.ts';
 import { inQuotes, isHost, type SettingReader } from '../setting-reader.ts';
 import type { SettingName } from './settings-table.ts';
@@ -40,7 +39,10 @@ export function readTrustedProxies(read: SettingReader): readonly string[] {
 }
 
 /** PUBLIC_URL, or the URL of the listener if only this machine can reach it and its port is fixed. */
-export function readPublicUrl({ host, port, tls }: Pick<Config, 'host' | 'port' | 'tls'>, read: SettingReader): string | null {
+export function readPublicUrl(
+  { host, port, tls }: { readonly host: string; readonly port: number; readonly tls: object | null },
+  read: SettingReader,
+): string | null {
   const text = read.get('PUBLIC_URL');
   if (text !== null) return originOf('PUBLIC_URL', text, read);
   if (!isLoopback(host) || port === 0) return null;

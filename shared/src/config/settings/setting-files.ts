@@ -1,7 +1,6 @@
 import { X509Certificate, createPrivateKey, type KeyObject } from 'node:crypto';
 import { accessSync, constants, lstatSync, readFileSync, statSync, statfsSync, type Stats } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Config } from '../config.ts';
 import { inQuotes, type SettingReader } from '../setting-reader.ts';
 import type { SettingName } from './settings-table.ts';
 
@@ -23,7 +22,7 @@ function fileFault(file: string): string | null {
 }
 
 /** Reads the certificate and its key: both files or none. */
-export function readTls(read: SettingReader): Config['tls'] {
+export function readTls(read: SettingReader) {
   const certFile = read.get('TLS_CERT_FILE');
   const keyFile = read.get('TLS_KEY_FILE');
   const cert = certFile === null ? null : readPem('TLS_CERT_FILE', certFile, 'a certificate', (pem) => new X509Certificate(pem), read);
@@ -65,7 +64,7 @@ const kernelFileSystems: ReadonlySet<number> = new Set([
 export function readDataDir(read: SettingReader): string {
   const named = read.get('DATA_DIR');
   const dir = named ?? '.data';
-  const what = named === null && lstatOf(dir) === undefined ? null : dataDirFault(dir);
+  const what = named === null && statsOf(dir, lstatSync) === undefined ? null : dataDirFault(dir);
   if (what !== null) read.fault('DATA_DIR', what);
   return dir;
 }
@@ -82,22 +81,14 @@ function dataDirFault(dir: string): string | null {
 
 /** The path itself, or the nearest folder above it that exists. */
 function nearestExisting(path: string): string {
-  const exists = lstatOf(path) !== undefined;
+  const exists = statsOf(path, lstatSync) !== undefined;
   return exists || dirname(path) === path ? path : nearestExisting(dirname(path));
 }
 
-/** Undefined if there is nothing, or if this user may not see it. */
-function statsOf(path: string): Stats | undefined {
+/** Undefined if there is nothing, or if this user may not see it. `stat`: whether links are followed. */
+function statsOf(path: string, stat: typeof statSync | typeof lstatSync = statSync): Stats | undefined {
   try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
-function lstatOf(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
+    return stat(path, { throwIfNoEntry: false });
   } catch {
     return undefined;
   }

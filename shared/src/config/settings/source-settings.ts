@@ -1,4 +1,3 @@
-import type { Config } from '../config.ts';
 import type { SettingReader } from '../setting-reader.ts';
 
 /** How ingest reads the chain. */
@@ -6,12 +5,12 @@ export const sourceNames = ['logs', 'blocks', 'block-subscribe', 'transaction-su
 export type SourceName = (typeof sourceNames)[number];
 
 /** The sources that SOURCES names. If it is not set: logs, and gRPC if it has an address. */
-export function readSources(grpc: Config['grpc'], read: SettingReader): readonly SourceName[] {
+export function readSources(hasGrpc: boolean, read: SettingReader): readonly SourceName[] {
   const chosen = read.names('SOURCES', sourceNames);
-  if (chosen.length === 0) return grpc === null ? ['logs'] : ['logs', 'grpc'];
+  if (chosen.length === 0) return hasGrpc ? ['logs', 'grpc'] : ['logs'];
   const isByGrpc = chosen.includes('grpc');
-  if (grpc === null && isByGrpc) read.fault('SOURCES', 'grpc requires SOLANA_GRPC_URL');
-  if (grpc !== null && !isByGrpc) read.fault('SOLANA_GRPC_URL', 'has no effect without grpc in SOURCES. Remove it, or name grpc');
+  if (!hasGrpc && isByGrpc) read.fault('SOURCES', 'grpc requires SOLANA_GRPC_URL');
+  if (hasGrpc && !isByGrpc) read.fault('SOLANA_GRPC_URL', 'has no effect without grpc in SOURCES. Remove it, or name grpc');
   return chosen;
 }
 
@@ -19,7 +18,7 @@ export function readSources(grpc: Config['grpc'], read: SettingReader): readonly
 const tokenForm = /^[\u0021-\u007e]{1,4096}$/;
 
 /** Never repeats the token. */
-export function readGrpc(hasRpc: boolean, read: SettingReader): Config['grpc'] {
+export function readGrpc(hasRpc: boolean, read: SettingReader) {
   const urls = read.urls('SOLANA_GRPC_URL', ['http:', 'https:']);
   const token = read.get('SOLANA_GRPC_TOKEN');
   if (urls === null) {

@@ -1,4 +1,3 @@
-import type { Config } from '../config.ts';
 import { inQuotes, readSol, type SettingReader } from '../setting-reader.ts';
 
 /** Lowest tip that a Jito block engine accepts, lamports. */
@@ -15,10 +14,7 @@ export function leastTipOfSender(url: string): bigint {
 }
 
 /** Reads the tips of the lanes that are configured. The default is the lowest tip of the lane. */
-export function readTips(
-  { jitoUrl, senderUrl }: Pick<Config['broadcast'], 'jitoUrl' | 'senderUrl'>,
-  read: SettingReader,
-): Pick<Config['broadcast'], 'jitoTip' | 'senderTip'> {
+export function readTips({ jitoUrl, senderUrl }: Readonly<Record<'jitoUrl' | 'senderUrl', string | null>>, read: SettingReader) {
   const tipOf = (name: 'JITO_TIP_SOL' | 'SENDER_TIP_SOL', urlName: string, url: string | null, least: bigint): bigint => {
     const text = read.get(name);
     if (text === null) return url === null ? 0n : least;
