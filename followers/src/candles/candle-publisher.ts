@@ -38,11 +38,7 @@ export interface CandlePublisherParts {
 
 /** Publishes the candles of followed topics, for one term of the lease. A call must end before the next begins. */
 export class CandlePublisher {
-  readonly #market: MarketStore;
-  readonly #bus: BusPublisher;
-  readonly #leaseTerm: LeaseTerm;
-  readonly #headsOf: CandlePublisherParts['headsOf'];
-  readonly #clock: Clock;
+  readonly #parts: CandlePublisherParts;
   readonly #desk = new CandleDesk();
   readonly #published: PublishedCandles;
   /** What the previous keeper published, not taken over yet. */
@@ -50,11 +46,7 @@ export class CandlePublisher {
   published = 0;
 
   constructor(parts: CandlePublisherParts, open: ReadonlyMap<string, number>, tail: readonly LogEntry[]) {
-    this.#market = parts.market;
-    this.#bus = parts.bus;
-    this.#leaseTerm = parts.leaseTerm;
-    this.#headsOf = parts.headsOf;
-    this.#clock = parts.clock;
+    this.#parts = parts;
     this.#resuming = [...open];
     this.#published = new PublishedCandles(tail);
   }
@@ -65,7 +57,7 @@ export class CandlePublisher {
 
   /** Takes what was applied to the market. */
   note(changes: readonly MintChange[]): void {
-    const nowMs = this.#clock.steadyMs();
+    const nowMs = this.#parts.clock.steadyMs();
     this.#desk.note(changes, nowMs);
     // The trades that changed these candles are not in this section.
     for (const { mint, voided } of changes) {
@@ -80,7 +72,7 @@ export class CandlePublisher {
   async round(): Promise<boolean> {
     await this.#resume();
     if (!(await this.#turn())) return false;
-    const due = this.#desk.due(perRound, this.#clock.steadyMs());
+    const due = this.#desk.due(perRound, this.#parts.clock.steadyMs());
     if (due.length === 0) return true;
     await this.#publish(due);
     return this.#note(due);
@@ -91,7 +83,7 @@ export class CandlePublisher {
     const some = this.#resuming.slice(0, readsAtOnce);
     if (some.length === 0) return;
     const mints = some.map(([topic]) => readCandlesTopic(topic)?.mint ?? '');
-    const heads = await this.#headsOf([...new Set(mints)]);
+    const heads = await this.#parts.headsOf([...new Set(mints)]);
     for (const { tradedS } of heads.values()) this.#desk.seeTime(tradedS);
     // The previous keeper may have applied a late trade, without publishing its closed candle again.
     const lastS = mints.map((mint) => heads.get(mint)?.tradedS ?? Number.POSITIVE_INFINITY);
@@ -105,7 +97,7 @@ export class CandlePublisher {
     const found = await Promise.all(topics.map(([topic, , fromS]) => this.#candlesFrom(topic, fromS)));
     topics.forEach(([topic, startS], index) => {
       if (!this.#desk.begin(topic, startS)) return;
-      for (const candle of found[index]!) this.#desk.resume(topic, candle.startS, resumed, this.#clock.steadyMs());
+      for (const candle of found[index]!) this.#desk.resume(topic, candle.startS, resumed, this.#parts.clock.steadyMs());
     });
   }
 
@@ -114,28 +106,28 @@ export class CandlePublisher {
     if (read === null) return [];
     const startS = Math.max(0, candleStart(fromS, read.interval));
     const base = baseOf(read.interval);
-    const buckets = await this.#market.buckets(read.mint, base, startS, endOfTimeS, maxResumedBuckets);
+    const buckets = await this.#parts.market.buckets(read.mint, base, startS, endOfTimeS, maxResumedBuckets);
     return composeBuckets(buckets, read.interval);
   }
 
   /** Begins and ends topics as clients follow them. */
   async #turn(): Promise<boolean> {
-    const { begin, end } = await this.#market.turns();
+    const { begin, end } = await this.#parts.market.turns();
     const beginning = begin.filter((topic) => !this.#desk.has(topic) && !this.#waits(topic)).slice(0, readsAtOnce);
-    const nowS = this.#desk.chainS > 0 ? this.#desk.chainS : Math.floor(this.#clock.wallMs() / 1000);
+    const nowS = this.#desk.chainS > 0 ? this.#desk.chainS : Math.floor(this.#parts.clock.wallMs() / 1000);
     const begun = beginning.flatMap((topic): [string, number][] => {
       const read = readCandlesTopic(topic);
       return read === null ? [] : [[topic, candleStart(nowS, read.interval)]];
     });
     const all = begun.map(([topic, startS]) => [topic, startS, Math.min(startS, nowS - publishBackS)] as const);
     if (all.length > 0) await this.#takeUp(all, false);
-    if (end.length > 0) await this.#bus.publish(end.map(pauseEntry));
+    if (end.length > 0) await this.#parts.bus.publish(end.map(pauseEntry));
     if (begun.length === 0 && end.length === 0) return true;
     for (const topic of end) {
       this.#desk.end(topic);
       this.#resuming = this.#resuming.filter(([waiting]) => waiting !== topic);
     }
-    return (await this.#market.note(new Map(begun), end, this.#leaseTerm)) === 'applied';
+    return (await this.#parts.market.note(new Map(begun), end, this.#parts.leaseTerm)) === 'applied';
   }
 
   #waits(topic: string): boolean {
@@ -143,7 +135,7 @@ export class CandlePublisher {
   }
 
   async #publish(due: readonly CandleDue[]): Promise<void> {
-    const heads = await this.#headsOf([...new Set(due.map(({ mint }) => mint))]);
+    const heads = await this.#parts.headsOf([...new Set(due.map(({ mint }) => mint))]);
     const next: { readonly one: CandleDue; readonly publication: Publication; readonly entry: BusEntry }[] = [];
     for (let from = 0; from < due.length; from += readsAtOnce) {
       const some = due.slice(from, from + readsAtOnce);
@@ -154,11 +146,11 @@ export class CandlePublisher {
       });
     }
     if (next.length > 0) {
-      await this.#bus.publish(next.map(({ entry }) => entry));
+      await this.#parts.bus.publish(next.map(({ entry }) => entry));
       this.published += next.length;
     }
     for (const { one, publication } of next) this.#published.note(one, publication);
-    this.#desk.published(due, this.#clock.steadyMs());
+    this.#desk.published(due, this.#parts.clock.steadyMs());
   }
 
   /** The event of a candle; null if it shows nothing new. A candle that has no trades any more is retracted. */
@@ -177,13 +169,13 @@ export class CandlePublisher {
 
   async #candle({ mint, interval, startS }: CandleDue): Promise<Bucket | undefined> {
     const seconds = candleIntervals[interval];
-    const buckets = await this.#market.buckets(mint, baseOf(interval), startS, startS + seconds, seconds);
+    const buckets = await this.#parts.market.buckets(mint, baseOf(interval), startS, startS + seconds, seconds);
     return composeBuckets(buckets, interval)[0];
   }
 
   async #note(due: readonly CandleDue[]): Promise<boolean> {
     const open = this.#desk.unnoted(due);
-    return open.size === 0 || (await this.#market.note(open, [], this.#leaseTerm)) === 'applied';
+    return open.size === 0 || (await this.#parts.market.note(open, [], this.#parts.leaseTerm)) === 'applied';
   }
 }
 

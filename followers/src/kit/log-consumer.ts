@@ -67,14 +67,10 @@ export class LogConsumer<Event> {
     this.#follower = follower;
     this.#bus = bus;
     this.#clock = clock;
-    this.#log = log;
+    this.#log = log.child({ follower: follower.name });
     this.#lease = bus.lease(follower.name);
     this.#lease.onChange(() => this.#wake?.());
     this.#running = this.#run();
-  }
-
-  get #named(): { readonly follower: string } {
-    return { follower: this.#follower.name };
   }
 
   get stats(): ConsumerStats {
@@ -103,7 +99,7 @@ export class LogConsumer<Event> {
         await this.#sleep(firstPauseMs);
       } catch (error) {
         this.#counts.failures++;
-        if (this.#pauseMs === firstPauseMs) this.#log.warn({ ...this.#named, err: error }, 'follower_no_answer');
+        if (this.#pauseMs === firstPauseMs) this.#log.warn({ err: error }, 'follower_no_answer');
         await this.#sleep(this.#pauseMs);
         this.#pauseMs = Math.min(maxPauseMs, this.#pauseMs * 2);
       }
@@ -123,7 +119,7 @@ export class LogConsumer<Event> {
       throw error;
     }
     const tookMs = Math.round(this.#clock.steadyMs() - startedAtMs);
-    this.#log.info({ ...this.#named, fence: leaseTerm.fence, checkpoint, waiting: term.intake.length, tookMs }, 'follower_keeps');
+    this.#log.info({ fence: leaseTerm.fence, checkpoint, waiting: term.intake.length, tookMs }, 'follower_keeps');
     return term;
   }
 
@@ -187,7 +183,7 @@ export class LogConsumer<Event> {
       this.#term = null;
       await term.subscriber?.close();
       await term.state.close();
-      this.#log.info({ ...this.#named, fence: term.leaseTerm.fence, checkpoint: term.checkpoint }, 'follower_left');
+      this.#log.info({ fence: term.leaseTerm.fence, checkpoint: term.checkpoint }, 'follower_left');
     }
   }
 
@@ -196,7 +192,7 @@ export class LogConsumer<Event> {
     const { intake, checkpoint, state } = term;
     if (term.isOver) return false;
     if (intake.lost > 0) {
-      this.#log.error({ ...this.#named, entries: intake.lost, checkpoint }, 'follower_entries_lost');
+      this.#log.error({ entries: intake.lost, checkpoint }, 'follower_entries_lost');
       this.#counts.lostEntries += intake.lost;
       intake.lost = 0;
     }
@@ -204,7 +200,7 @@ export class LogConsumer<Event> {
     if (section !== null) {
       const outcome = await state.apply(section);
       if (outcome !== 'applied') {
-        this.#log.warn({ ...this.#named, outcome, fence: term.leaseTerm.fence }, 'follower_section_refused');
+        this.#log.warn({ outcome, fence: term.leaseTerm.fence }, 'follower_section_refused');
         return false;
       }
       term.checkpoint = section.to;

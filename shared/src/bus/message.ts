@@ -30,53 +30,48 @@ const seqBytes = 6;
 const roomBefore = 2048;
 const roomAfter = 2;
 
-/** One batch in the form that the script reads. The bytes are valid until the encoder's next batch. */
-export interface EncodedBatch {
-  readonly counts: Buffer;
-  /** Dictionary and entries. */
-  readonly body: Buffer;
-  /**
-   * The body between `before` and `after`, in one piece and without copying the body. Null if they have no room (2,048 bytes before it, 2
-   * after it).
-   */
-  frame(before: Buffer, after: Buffer): Buffer | null;
-}
-
 interface DictionaryTopic {
   readonly name: string;
   readonly bytes: number;
   count: number;
 }
 
-/** Encodes batches into one buffer that is reused, so only one batch may be in use at a time. */
+/** Encodes batches in the form that the script reads, into one buffer that is reused, so only one batch may be in use at a time. */
 export class BatchEncoder {
-  readonly #counts = Buffer.allocUnsafeSlow(8);
+  readonly counts = Buffer.allocUnsafeSlow(8);
   #room = Buffer.allocUnsafeSlow(64 * 1024);
   #body = this.#room;
   readonly #places = new Map<string, number>();
   #topics: DictionaryTopic[] = [];
 
-  encode(entries: readonly BusEntry[]): EncodedBatch {
+  /** Dictionary and entries. */
+  get body(): Buffer {
+    return this.#body;
+  }
+
+  encode(entries: readonly BusEntry[]): this {
     const { dictionaryBytes, totalBytes } = this.#measure(entries);
     const roomBytes = roomBefore + totalBytes + roomAfter;
     if (this.#room.length < roomBytes) this.#room = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(roomBytes)));
-    const room = this.#room;
-    this.#body = room.subarray(roomBefore, roomBefore + totalBytes);
-    this.#counts.writeUInt16BE(entries.length, 0);
-    this.#counts.writeUInt16BE(this.#topics.length, 2);
-    this.#counts.writeUInt32BE(dictionaryBytes, 4);
+    this.#body = this.#room.subarray(roomBefore, roomBefore + totalBytes);
+    this.counts.writeUInt16BE(entries.length, 0);
+    this.counts.writeUInt16BE(this.#topics.length, 2);
+    this.counts.writeUInt32BE(dictionaryBytes, 4);
     this.#writeDictionary();
     this.#writeEntries(entries, dictionaryBytes);
     this.#places.clear();
     this.#topics = [];
-    const frame = (before: Buffer, after: Buffer): Buffer | null => {
-      if (before.length > roomBefore || after.length > roomAfter) return null;
-      const start = roomBefore - before.length;
-      room.set(before, start);
-      room.set(after, roomBefore + totalBytes);
-      return room.subarray(start, roomBefore + totalBytes + after.length);
-    };
-    return { counts: this.#counts, body: this.#body, frame };
+    return this;
+  }
+
+  /** The body between `before` and `after`, in one piece and without copying the body. Null if there is no room for them. */
+  frame(before: Buffer, after: Buffer): Buffer | null {
+    if (before.length > roomBefore || after.length > roomAfter) return null;
+    const start = roomBefore - before.length;
+    const end = roomBefore + this.#body.length;
+    this.#room.set(before, start);
+    this.#room.set(after, end);
+    return this.#room.subarray(start, end + after.length);
   }
 
   #measure(entries: readonly BusEntry[]): { readonly dictionaryBytes: number; readonly totalBytes: number } {

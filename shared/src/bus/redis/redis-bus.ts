@@ -77,8 +77,15 @@ class RedisBus implements Bus {
     this.#assertOpen();
     if (lease !== undefined && !lease.held) throw fencedError(lease.name);
     const leaseTerm = lease === undefined ? null : { name: lease.name, fence: lease.fence, ...(await this.#readState()) };
-    const forget = (): boolean => this.#parts.delete(publisher);
-    const publisher = new RedisPublisher(this.#connection, this.#channel, this.#limits, leaseTerm, this.#known, this.#log, forget);
+    const publisher = new RedisPublisher({
+      connection: this.#connection,
+      channel: this.#channel,
+      limits: this.#limits,
+      leaseTerm,
+      known: this.#known,
+      log: this.#log,
+      onClosed: () => this.#parts.delete(publisher),
+    });
     this.#parts.add(publisher);
     return publisher;
   }

@@ -6,7 +6,7 @@ import { BusError, closedError, RedisFault, partlyStored, tooManyStatuses } from
 import { checkEntry, statusText } from '../entry-checks.ts';
 import { epochEnding } from '../epoch.ts';
 import type { KnownPosition } from '../known-position.ts';
-import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, type EncodedBatch } from '../message.ts';
+import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries } from '../message.ts';
 import { pause } from '../../runtime/abort/pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -32,8 +32,16 @@ interface LeaseTerm {
   readonly fence: number;
 }
 
-/** A term of a lease, and the epoch in which it began. */
-type BoundTerm = LeaseTerm & { readonly epoch: string };
+export interface PublisherParts {
+  readonly connection: RedisConnection;
+  readonly channel: string;
+  readonly limits: LogLimits;
+  /** A term of a lease, and the epoch in which it began. The publisher writes only in this epoch. */
+  readonly leaseTerm: (LeaseTerm & { readonly epoch: string }) | null;
+  readonly known: KnownPosition;
+  readonly log: Logger;
+  readonly onClosed: () => void;
+}
 
 /** One call of `publish`. */
 interface Call {
@@ -57,13 +65,7 @@ interface Batch {
  * load, and the order is preserved. A batch whose answer was lost can be sent again, because the script knows its number.
  */
 export class RedisPublisher implements BusPublisher {
-  readonly #connection: RedisConnection;
-  readonly #channel: string;
-  readonly #limits: LogLimits;
-  readonly #leaseTerm: BoundTerm | null;
-  readonly #known: KnownPosition;
-  readonly #log: Logger;
-  readonly #onClosed: () => void;
+  readonly #parts: PublisherParts;
   readonly #encoder = new BatchEncoder();
   readonly #closing = new AbortController();
   readonly #keys: string[];
@@ -74,25 +76,10 @@ export class RedisPublisher implements BusPublisher {
   #accepting = true;
   #batchNumber = 0;
 
-  /** With a `leaseTerm`, the publisher writes only in the epoch in which the term began. */
-  constructor(
-    connection: RedisConnection,
-    channel: string,
-    limits: LogLimits,
-    leaseTerm: BoundTerm | null,
-    known: KnownPosition,
-    log: Logger,
-    onClosed: () => void,
-  ) {
-    this.#connection = connection;
-    this.#channel = channel;
-    this.#limits = limits;
-    this.#leaseTerm = leaseTerm;
-    this.#known = known;
-    this.#log = log;
-    this.#onClosed = onClosed;
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
     this.#keys = [...logKeys, redisKeys.publisher(randomBytes(9).toString('base64url'))];
-    if (leaseTerm !== null) this.#keys.push(redisKeys.lease(leaseTerm.name));
+    if (parts.leaseTerm !== null) this.#keys.push(redisKeys.lease(parts.leaseTerm.name));
   }
 
   /** Rejects with `INVALID`, `QUEUE_FULL`, `FENCED`, `CLOSED`, or `UNAVAILABLE`/`INCOMPATIBLE` if Redis refuses permanently. */
@@ -121,7 +108,7 @@ export class RedisPublisher implements BusPublisher {
 
   async setStatus(name: string, value: Readonly<Record<string, unknown>>, ttlMs: number): Promise<void> {
     if (!this.#accepting) throw closedError();
-    await setStatus(this.#connection, this.#leaseTerm, name, value, ttlMs);
+    await setStatus(this.#parts.connection, this.#parts.leaseTerm, name, value, ttlMs);
   }
 
   async close(): Promise<void> {
@@ -135,7 +122,7 @@ export class RedisPublisher implements BusPublisher {
     this.#closing.abort();
     for (const call of this.#queue) call.reject(partlyStored(closedError(), call.stored));
     this.#queue = [];
-    this.#onClosed();
+    this.#parts.onClosed();
   }
 
   async #run(): Promise<void> {
@@ -143,7 +130,8 @@ export class RedisPublisher implements BusPublisher {
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#queue.length > 0 && !this.#closing.signal.aborted) {
       const batch = this.#take();
-      const error = await this.#store(this.#encoder.encode(batch.entries), batch.entries.length);
+      this.#encoder.encode(batch.entries);
+      const error = await this.#store(batch.entries.length);
       this.#settle(batch, error);
     }
     this.#running = null;
@@ -190,11 +178,11 @@ export class RedisPublisher implements BusPublisher {
   }
 
   /** Stores one batch, and repeats it after temporary errors. Returns any other error. */
-  async #store(batch: EncodedBatch, entries: number): Promise<BusError | null> {
+  async #store(entries: number): Promise<BusError | null> {
     this.#batchNumber += 1;
     for (let attempt = 1; ; attempt += 1) {
       if (this.#closing.signal.aborted) return closedError();
-      const error = await this.#send(batch, entries).then(
+      const error = await this.#send(entries).then(
         () => null,
         (reason: unknown) => reason,
       );
@@ -204,42 +192,43 @@ export class RedisPublisher implements BusPublisher {
         throw error;
       }
       if (error.kind === 'refused') {
-        this.#log.error({ reason: error.message }, 'bus_publish_refused');
+        this.#parts.log.error({ reason: error.message }, 'bus_publish_refused');
         return error;
       }
-      if (attempt === 1) this.#log.warn({ reason: error.message, queued: this.#queuedEntries }, 'bus_publish_waits');
+      if (attempt === 1) this.#parts.log.warn({ reason: error.message, queued: this.#queuedEntries }, 'bus_publish_waits');
       await this.#wait(attempt);
     }
   }
 
-  async #send(batch: EncodedBatch, entries: number): Promise<void> {
-    const { counts } = batch;
+  async #send(entries: number): Promise<void> {
+    const { connection, channel, limits, leaseTerm, known } = this.#parts;
+    const { counts } = this.#encoder;
     const args = [
       formatVersion,
       epochEnding(),
-      this.#known.at?.epoch ?? '',
-      this.#known.at?.offset ?? 0,
-      this.#leaseTerm?.epoch ?? '',
+      known.at?.epoch ?? '',
+      known.at?.offset ?? 0,
+      leaseTerm?.epoch ?? '',
       this.#batchNumber,
-      this.#channel,
+      channel,
       counts,
       entries,
       counts.readUInt16BE(2),
-      this.#limits.maxEntries + maxBatchEntries,
-      this.#limits.maxTopics,
+      limits.maxEntries + maxBatchEntries,
+      limits.maxTopics,
       publisherTtlMs,
-      this.#leaseTerm?.fence ?? '',
-      this.#connection.deployment.kind === 'cluster' ? 'SPUBLISH' : 'PUBLISH',
+      leaseTerm?.fence ?? '',
+      connection.deployment.kind === 'cluster' ? 'SPUBLISH' : 'PUBLISH',
     ];
-    const [epoch, offset] = (await this.#connection.runFramed(publishScript, this.#keys, args, batch)) as [Buffer, number];
-    this.#known.note({ epoch: epoch.toString('latin1'), offset });
+    const [epoch, offset] = (await connection.runFramed(publishScript, this.#keys, args, this.#encoder)) as [Buffer, number];
+    known.note({ epoch: epoch.toString('latin1'), offset });
   }
 
   /** Waits before the next attempt. Returns earlier if the connection is established or the publisher closes. */
   async #wait(attempt: number): Promise<void> {
     const over = new AbortController();
     const stopWatchingClose = whenAborted(this.#closing.signal, () => over.abort());
-    const stop = this.#connection.onReady(() => over.abort());
+    const stop = this.#parts.connection.onReady(() => over.abort());
     await pause(backoffMs(attempt), over.signal);
     stop();
     stopWatchingClose();

@@ -42,7 +42,7 @@ function unknownEndpoints(override: PlansOverride): Readonly<Record<string, stri
 
 /** Undefined if the file cannot be used. It was readable a moment ago, but it may have been removed since. */
 function parse(file: string, read: SettingReader): unknown {
-  const fault = (what: string): undefined => void read.fault('PLANS_FILE', `${inQuotes(file)} ${what}`);
+  const fault = (what: string): void => read.fault('PLANS_FILE', `${inQuotes(file)} ${what}`);
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);

@@ -86,7 +86,7 @@ function nearestExisting(path: string): string {
 }
 
 /** Undefined if there is nothing, or if this user may not see it. `stat`: whether links are followed. */
-function statsOf(path: string, stat: typeof statSync | typeof lstatSync = statSync): Stats | undefined {
+function statsOf(path: string, stat = statSync): Stats | undefined {
   try {
     return stat(path, { throwIfNoEntry: false });
   } catch {
