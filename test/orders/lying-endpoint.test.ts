@@ -50,8 +50,8 @@ async function start(endpoints: number): Promise<void> {
   stop = world.run(slotMs);
   const simulator = new Simulator({
     nodes: createSendNodes(httpUrls),
-    newestSlot: () => state.newestSlot(),
-    isUnavailable: (endpoint) => state.isUnavailable(endpoint),
+    newestSlot: () => state.chain.newestSlot,
+    isUnavailable: (endpoint) => state.chain.isUnavailable(endpoint),
     log,
     signal: ending.signal,
   });
@@ -64,7 +64,7 @@ async function start(endpoints: number): Promise<void> {
     solUsd: () => null,
     clock: systemClock,
   };
-  await until('it trades', async () => state.rent() !== null && (await passes()));
+  await until('it trades', async () => state.rent.rates !== null && (await passes()));
   const warmMs = performance.now() + 500;
   await until('it is followed', async () => (await passes()) && performance.now() > warmMs);
 }
@@ -205,7 +205,7 @@ describe('one of three endpoints', () => {
     liar.slotsAhead = 25;
     begin((frame, say) => say(expensive(frame, frame.params.result.context.slot + 20)));
     expect(await orders(severalMs)).toMatchObject({ refused: [] });
-    expect(state.slot()).toBeLessThanOrEqual(world.chain.slot);
+    expect(state.chain.slot).toBeLessThanOrEqual(world.chain.slot);
   });
 
   it('lies over HTTP too, and in its simulations', async () => {
@@ -417,14 +417,17 @@ it('a sale of all tokens right after a purchase is not refused on the balance be
   tradeOnChain(world.chain, world.curve, 'pump', { exact: 'baseOut', amount: 10n ** 12n }, 10n ** 14n);
   await until('it sells', () => passes(sellAll));
   // The followed state still has the balance before the purchase, and no process has recorded yet that the purchase landed.
-  const before = state.wallet.bind(state);
+  const { wallets } = state;
   parts = {
     ...parts,
     state: {
       ...state,
-      wallet: async (...accounts) => {
-        const read = await before(...accounts);
-        return { ...read, soleSources: 0, tokenAccounts: new Map([...read.tokenAccounts.keys()].map((address) => [address, null])) };
+      wallets: {
+        read: async (...accounts) => {
+          const read = await wallets.read(...accounts);
+          return { ...read, soleSources: 0, tokenAccounts: new Map([...read.tokenAccounts.keys()].map((address) => [address, null])) };
+        },
+        readAgreed: (...accounts) => wallets.readAgreed(...accounts),
       },
     },
   };

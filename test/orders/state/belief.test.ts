@@ -1,4 +1,4 @@
-import { agree, blockhashLifetime, readBlockhash, type ReportedBlockhash } from '../../../trading/src/state/chain/blockhash-belief.ts';
+import { agree, blockhashLifetime, readBlockhash, type ReportedBlockhash } from '../../../trading/src/state/chain/blockhashes.ts';
 import { ChainView } from '../../../trading/src/state/chain/chain-view.ts';
 import { percentileOf, readFees } from '../../../trading/src/state/chain/fee-levels.ts';
 import { decodeRent, rentOf } from '../../../trading/src/state/chain/rent.ts';

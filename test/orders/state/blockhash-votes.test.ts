@@ -1,5 +1,5 @@
 import { Blockhashes, usualBlockhashAgeMs, type Blockhash } from '../../../trading/src/state/chain/blockhashes.ts';
-import { blockhashLifetime } from '../../../trading/src/state/chain/blockhash-belief.ts';
+import { blockhashLifetime } from '../../../trading/src/state/chain/blockhashes.ts';
 import { ChainView } from '../../../trading/src/state/chain/chain-view.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -85,12 +85,10 @@ async function watch(nodes: readonly Node[]): Promise<Watched> {
   while (nowMs() < runMs) {
     for (let i = 0; i < nodes.length; i++) chain.report(i, 'http', slotAt(nowMs()));
     await vi.advanceTimersByTimeAsync(100);
-    const { height } = blockhashes;
-    if (height === null) unknownMs += 100;
-    else errors.push(height.height - heightAt(height.slot));
-    expect(blockhashes.current === null).toBe(height === null);
-    if (blockhashes.height !== null)
-      errors.push(blockhashes.height.height - truth(nowMs()).height + Math.ceil(blockhashes.height.ageMs / slotMs));
+    const { height, current } = blockhashes;
+    expect(current === null).toBe(height === null);
+    if (height === null || current === null) unknownMs += 100;
+    else errors.push(height - heightAt(current.slot), height - truth(nowMs()).height + Math.ceil(current.ageMs / slotMs));
   }
   return { errors, unknownMs };
 }

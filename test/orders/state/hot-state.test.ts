@@ -28,7 +28,7 @@ async function askFor(world: TradedWorld, state: HotState, ms: number): Promise<
   const endMs = performance.now() + ms;
   while (performance.now() < endMs) {
     for (const { mint } of [world.curve, world.pool]) {
-      const answer = state.market(mint);
+      const answer = state.markets.read(mint);
       const { slot } = world.chain;
       const isHit = !(answer instanceof Promise);
       const read = await answer;
@@ -43,7 +43,7 @@ async function askFor(world: TradedWorld, state: HotState, ms: number): Promise<
 
 /** Whether it is returned without asking a node. */
 function isInMemory(state: HotState, mint: string): boolean {
-  const answer = state.market(mint);
+  const answer = state.markets.read(mint);
   if (!(answer instanceof Promise)) return true;
   // The result does not matter, because the test may be over by then.
   answer.catch(() => undefined);
@@ -126,10 +126,10 @@ describe('traded markets', () => {
     }
     stop();
     world.chain.advance();
-    await until('the newest slot', () => state.slot() === world.chain.slot);
+    await until('the newest slot', () => state.chain.slot === world.chain.slot);
     for (const { mint } of [world.curve, world.pool]) {
       const truth = world.past(mint).at(-1)!.reserves;
-      await until('the truth', async () => reservesIn((await state.market(mint)).result) === truth);
+      await until('the truth', async () => reservesIn((await state.markets.read(mint)).result) === truth);
     }
     expect(state.counts().links[0]!.forks).toBeGreaterThan(0);
   });
@@ -155,10 +155,10 @@ describe('traded markets', () => {
 
   it('are available for trading, unlike an unknown coin', async () => {
     const state = world.open();
-    const read = await state.market(world.pool.mint);
+    const read = await state.markets.read(world.pool.mint);
     expect(read.result.kind === 'market' && read.result.market.pools.map(({ venue }) => venue.name)).toEqual(['pump', 'pump-amm']);
-    expect((await state.market(address('no mint'))).result.kind).toBe('no_mint');
-    expect(() => state.market('no address')).toThrow(TypeError);
+    expect((await state.markets.read(address('no mint'))).result.kind).toBe('no_mint');
+    expect(() => state.markets.read('no address')).toThrow(TypeError);
   });
 });
 
@@ -214,7 +214,7 @@ describe('a coin that leaves its curve', () => {
       await inMemory(state, coin.mint);
       tradeOnChain(world.chain, coin, 'pump', { exact: 'baseOut', amount: 793_100_000_000_000n }, 10n ** 14n);
       const pools = async (): Promise<readonly string[]> => {
-        const { result } = await state.market(coin.mint);
+        const { result } = await state.markets.read(coin.mint);
         return result.kind === 'market' ? result.market.pools.map(({ venue, pool }) => `${venue.name} ${pool.complete}`) : [];
       };
       await until('its end', async () => (await pools()).join() === 'pump true');
@@ -245,10 +245,10 @@ describe('besides the markets', () => {
     const { publicKey } = trader;
     const account = associatedTokenAddress(publicKey, world.curve.mint, world.curve.tokenProgram);
     const none = associatedTokenAddress(publicKey, address('no mint'), world.curve.tokenProgram);
-    const first = await state.wallet(publicKey, [account, none]);
+    const first = await state.wallets.read(publicKey, [account, none]);
     expect(first.tokenAccounts.get(none)).toBeNull();
     await until('it is followed', async () => {
-      const answer = state.wallet(publicKey, [account, none]);
+      const answer = state.wallets.read(publicKey, [account, none]);
       await answer;
       return !(answer instanceof Promise);
     });
@@ -257,7 +257,7 @@ describe('besides the markets', () => {
     world.step();
     world.chain.advance();
     const followed = await until('the newest slot', async () => {
-      const read = await state.wallet(publicKey, [account, none]);
+      const read = await state.wallets.read(publicKey, [account, none]);
       return read.slot >= world.chain.slot - 1 && read;
     });
     expect(followed.lamports).toBe(world.chain.account(publicKey)!.lamports);
@@ -266,23 +266,23 @@ describe('besides the markets', () => {
       mint: world.curve.mint,
       amount: tokensOf(world.chain, world.curve),
     });
-    expect((await state.wallet(address('nobody'))).lamports).toBe(0n);
+    expect((await state.wallets.read(address('nobody'))).lamports).toBe(0n);
   });
 
   it('the blockhash is usable, and its height is reported', async () => {
     const state = world.open();
-    await until('a blockhash', () => state.blockhash() !== null);
+    await until('a blockhash', () => state.blockhashes.current !== null);
     const endMs = performance.now() + 20_000;
     let height = 0;
     const seen = new Set<string>();
     while (seen.size < 3 && performance.now() < endMs) {
-      const { blockhash, lastValidBlockHeight, ageMs } = state.blockhash()!;
+      const { blockhash, lastValidBlockHeight, ageMs } = state.blockhashes.current!;
       expect(world.chain.isBlockhashValid(blockhash)).toBe(true);
       expect(ageMs).toBeLessThan(20_000);
-      expect(lastValidBlockHeight - 150).toBe(state.blockHeight()!.height);
-      expect(state.blockHeight()!.height).toBeLessThanOrEqual(world.chain.blockHeight);
-      expect(state.blockHeight()!.height).toBeGreaterThanOrEqual(height);
-      height = state.blockHeight()!.height;
+      expect(lastValidBlockHeight - 150).toBe(state.blockhashes.height!);
+      expect(state.blockhashes.height!).toBeLessThanOrEqual(world.chain.blockHeight);
+      expect(state.blockhashes.height!).toBeGreaterThanOrEqual(height);
+      height = state.blockhashes.height!;
       seen.add(blockhash);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -291,16 +291,16 @@ describe('besides the markets', () => {
 
   it('rent is that of the chain', async () => {
     const state = world.open();
-    await until('the rates', () => state.rent() !== null);
-    for (const bytes of [0, 82, 165, 170, 300]) expect(rentOf(state.rent()!, bytes)).toBe(minimumBalance(bytes));
+    await until('the rates', () => state.rent.rates !== null);
+    for (const bytes of [0, 82, 165, 170, 300]) expect(rentOf(state.rent.rates!, bytes)).toBe(minimumBalance(bytes));
   });
 
   it('fees are those that others pay for the same accounts, up to the cap', async () => {
     const state = world.open();
     await inMemory(state, world.curve.mint);
-    const { result } = await state.market(world.curve.mint);
+    const { result } = await state.markets.read(world.curve.mint);
     const pool = result.kind === 'market' ? result.market.pools[0]!.pool.address : '';
-    expect(state.feeLevel([pool, trader.publicKey])).toBe(0n);
+    expect(state.fees.level([pool, trader.publicKey])).toBe(0n);
     stop();
     const pay = (price: number, to: string): void => {
       const { blockhash: recentBlockhash } = world.chain.latestBlockhash();
@@ -312,14 +312,14 @@ describe('besides the markets', () => {
       pay(2_000 + i, pool);
       world.chain.advance();
     }
-    await until('the level of all', () => state.feeLevel([]) === 1_112n);
-    await until('that of the pool, for any payer', () => state.feeLevel([pool, trader.publicKey]) === 2_112n);
-    expect(state.feeLevel([pool, maker.publicKey])).toBe(2_112n);
+    await until('the level of all', () => state.fees.level([]) === 1_112n);
+    await until('that of the pool, for any payer', () => state.fees.level([pool, trader.publicKey]) === 2_112n);
+    expect(state.fees.level([pool, maker.publicKey])).toBe(2_112n);
     for (let i = 0; i < 150; i++) {
       pay(90_000_000, maker.publicKey);
       world.chain.advance();
     }
-    await until('the cap', () => state.feeLevel([]) === 20_000_000n);
+    await until('the cap', () => state.fees.level([]) === 20_000_000n);
     expect(state.counts().fees.capped).toBeGreaterThan(0);
   });
 });

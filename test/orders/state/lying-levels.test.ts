@@ -1,7 +1,7 @@
 import { rentOf } from '../../../trading/src/state/chain/rent.ts';
-import { createHotState, type HotState } from '../../../trading/src/state/hot-state.ts';
+import { HotState } from '../../../trading/src/state/hot-state.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/market/pools/in-process-pool-directory.ts';
-import { blockhashLifetime } from '../../../trading/src/state/chain/blockhash-belief.ts';
+import { blockhashLifetime } from '../../../trading/src/state/chain/blockhashes.ts';
 import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -80,7 +80,7 @@ interface Believed {
 }
 
 async function believed(nodes: readonly ScriptedNode[]): Promise<Believed> {
-  const state: HotState = createHotState({
+  const state: HotState = new HotState({
     directory: new InProcessPoolDirectory(),
     httpUrls: nodes.map(({ httpUrl }) => httpUrl),
     wsUrls: nodes.map(({ wsUrl }) => wsUrl),
@@ -91,9 +91,9 @@ async function believed(nodes: readonly ScriptedNode[]): Promise<Believed> {
   const [rents, fees] = [new Set<bigint | null>(), new Set<bigint>()];
   const endMs = performance.now() + observedMs;
   while (performance.now() < endMs) {
-    const rates = state.rent();
+    const rates = state.rent.rates;
     rents.add(rates === null ? null : rentOf(rates, 0));
-    fees.add(state.feeLevel([]));
+    fees.add(state.fees.level([]));
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   state.close();

@@ -1,8 +1,8 @@
-import { createHotState, type HotState } from '../../../trading/src/state/hot-state.ts';
+import { HotState } from '../../../trading/src/state/hot-state.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/market/pools/in-process-pool-directory.ts';
 import { maxHotMarkets, maxWarmedAhead } from '../../../trading/src/quote/markets.ts';
 import { maxHotWallets } from '../../../trading/src/state/hot-wallets.ts';
-import { blockhashLifetime } from '../../../trading/src/state/chain/blockhash-belief.ts';
+import { blockhashLifetime } from '../../../trading/src/state/chain/blockhashes.ts';
 import { maxBlockhashAgeMs } from '../../../trading/src/state/chain/blockhashes.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
@@ -83,7 +83,7 @@ async function startNode(values: Partial<NodeValues> = {}): Promise<{ readonly n
 }
 
 function open(): HotState {
-  const state = createHotState({
+  const state = new HotState({
     directory: new InProcessPoolDirectory(),
     httpUrls: nodes.map(({ httpUrl }) => httpUrl),
     wsUrls: nodes.map(({ wsUrl }) => wsUrl),
@@ -107,7 +107,7 @@ function reportWallet(node: ScriptedNode, lamports: number, slot = node.slot): v
 
 /** What is in memory; null if it would have to be requested. */
 function lamportsInMemory(state: HotState): number | null {
-  const read = state.wallet(wallet);
+  const read = state.wallets.read(wallet);
   if (!(read instanceof Promise)) return Number(read.lamports);
   // The request makes the state follow it; the answer does not matter.
   read.catch(() => undefined);
@@ -145,14 +145,14 @@ describe('a blockhash', () => {
     // Longer than a round waits for slow nodes once something is known.
     const sinceMs = performance.now();
     await until('the time of the slow ones', () => {
-      expect(state.blockhash()).toBeNull();
+      expect(state.blockhashes.current).toBeNull();
       return performance.now() - sinceMs > 600;
     });
     release();
     await until('the contradiction', () => state.counts().blockhashes.contradicted > 0);
-    expect(state.blockhash()).toBeNull();
+    expect(state.blockhashes.current).toBeNull();
     liar.values.height += 100;
-    await until('that both agree', () => state.blockhash()?.lastValidBlockHeight === honest.values.height + blockhashLifetime);
+    await until('that both agree', () => state.blockhashes.current?.lastValidBlockHeight === honest.values.height + blockhashLifetime);
   });
 });
 
@@ -173,7 +173,7 @@ describe('an account that only one node reports', () => {
       reportSlot(node, node.slot + 1);
       return state.counts().watched.late > 0;
     });
-    expect(Number((await state.wallet(wallet)).lamports)).toBe(2);
+    expect(Number((await state.wallets.read(wallet)).lamports)).toBe(2);
   });
 
   it('is read again if it was of a dead fork, even without a new report', async () => {
@@ -194,7 +194,7 @@ describe('an account that only one node reports', () => {
       else reportSlot(node, node.slot + 1, living);
       await until('that it died', () => state.counts().watched.dead > deadBefore);
       expect(lamportsInMemory(state)).not.toBe(7);
-      expect(Number((await state.wallet(wallet)).lamports)).toBe(500);
+      expect(Number((await state.wallets.read(wallet)).lamports)).toBe(500);
       expect(values.reads).toBeGreaterThan(readsBefore);
     }
   });
@@ -247,13 +247,13 @@ describe('the blockhash', () => {
     const honest = [await startNode(), await startNode()];
     const liar = await startNode();
     const state = open();
-    await until('a blockhash', () => state.blockhash() !== null);
-    const before = state.blockhash()!;
+    await until('a blockhash', () => state.blockhashes.current !== null);
+    const before = state.blockhashes.current!;
     Object.assign(liar.values, { height: liar.values.height - 90, blockhash: address('a lie') });
     for (const { values } of honest) Object.assign(values, { height: values.height + 3, blockhash: address('newer') });
     for (const { node } of [...honest, liar]) node.slot += 3;
-    await until('the newer', () => state.blockhash()?.blockhash === address('newer'));
-    expect(state.blockhash()!.lastValidBlockHeight).toBe(before.lastValidBlockHeight + 3);
+    await until('the newer', () => state.blockhashes.current?.blockhash === address('newer'));
+    expect(state.blockhashes.current!.lastValidBlockHeight).toBe(before.lastValidBlockHeight + 3);
     await until('the lie was refused', () => state.counts().blockhashes.refused > 0);
   });
 
@@ -262,32 +262,32 @@ describe('the blockhash', () => {
     await startNode({ height: 700, blockhash: address('a lie') });
     const state = open();
     await until('both were received', () => state.counts().blockhashes.contradicted > 0);
-    expect(state.blockhash()).toBeNull();
-    expect(state.blockHeight()).toBeNull();
+    expect(state.blockhashes.current).toBeNull();
+    expect(state.blockhashes.height).toBeNull();
     expect(lines.map(({ name }) => name)).toContain('blockhash_contradicted');
   });
 
   it('does not go back, and is dropped when it is old', async () => {
     const { node, values } = await startNode();
     const state = open();
-    await until('a blockhash', () => state.blockhash() !== null);
-    const known = state.blockhash()!;
+    await until('a blockhash', () => state.blockhashes.current !== null);
+    const known = state.blockhashes.current!;
     values.height -= 5;
     node.slot -= 5;
     values.blockhash = address('older');
     const asked = state.counts().blockhashes.rounds;
     await until('it was asked again', () => state.counts().blockhashes.rounds > asked + 1);
-    expect(state.blockhash()!.blockhash).toBe(known.blockhash);
+    expect(state.blockhashes.current!.blockhash).toBe(known.blockhash);
     node.onCall = () => ({ error: { code: -32005, message: 'Node is behind' } });
     await until('no answer is under way', () => state.counts().blockhashes.failures > 0);
     // The wall clock does not matter.
     for (const jumpMs of [-86_400_000, 2 * 86_400_000]) {
       vi.setSystemTime(Date.now() + jumpMs);
-      expect(state.blockhash()?.blockhash).toBe(known.blockhash);
+      expect(state.blockhashes.current?.blockhash).toBe(known.blockhash);
     }
     let oldestMs = 0;
     await until('the blockhash is dropped', () => {
-      const { ageMs } = state.blockhash() ?? { ageMs: null };
+      const { ageMs } = state.blockhashes.current ?? { ageMs: null };
       oldestMs = Math.max(oldestMs, ageMs ?? 0);
       return ageMs === null;
     });
@@ -303,7 +303,7 @@ describe('followed accounts', () => {
     const chain = tradedChain();
     const node = await startSimnet({ chain, autoStart: false });
     try {
-      const state = createHotState({
+      const state = new HotState({
         directory: new InProcessPoolDirectory(),
         httpUrls: [node.rpcUrl],
         wsUrls: [node.wsUrl],
@@ -318,17 +318,17 @@ describe('followed accounts', () => {
       for (const [i, mint] of coins.entries()) {
         // It begins only this many at a time.
         await until('it is read', () => {
-          state.warm(mint);
+          state.markets.warm(mint);
           return state.counts().markets.reads === i + 1;
         });
       }
       const perCoin = 2;
       await until('the newest are', () => node.subscriptions('account') === settings + maxWarmedAhead * perCoin);
       expect(state.counts().markets.size).toBe(maxWarmedAhead);
-      for (let i = 0; i < maxHotWallets + 20; i++) await state.wallet(address(`wallet ${i}`));
+      for (let i = 0; i < maxHotWallets + 20; i++) await state.wallets.read(address(`wallet ${i}`));
       await until('the newest wallets are', () => node.subscriptions('account') === settings + maxWarmedAhead * perCoin + maxHotWallets);
       expect(state.counts().wallets.size).toBe(maxHotWallets);
-      for (let i = 0; i < maxHotMarkets + 5; i++) await state.market(address(`no mint ${i}`));
+      for (let i = 0; i < maxHotMarkets + 5; i++) await state.markets.read(address(`no mint ${i}`));
       await until('coins were dropped', () => node.subscriptions('account') === settings + maxHotWallets);
       expect(state.counts().markets.size).toBe(maxHotMarkets);
     } finally {

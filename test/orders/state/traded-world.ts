@@ -1,7 +1,7 @@
 import type { MarketRead } from '@sluice/trading/quote/markets.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/market/pools/in-process-pool-directory.ts';
 import { assembleMarket, planMarket, type AssembledMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
-import { createHotState, type HotState, type HotStateOptions } from '../../../trading/src/state/hot-state.ts';
+import { HotState, type HotStateOptions } from '../../../trading/src/state/hot-state.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';
@@ -75,7 +75,7 @@ export async function startTradedWorld(nodeCount = 1): Promise<TradedWorld> {
       return () => clearInterval(timer);
     },
     open(options = {}) {
-      const state = createHotState({
+      const state = new HotState({
         directory: new InProcessPoolDirectory(),
         httpUrls: nodes.map(({ rpcUrl }) => rpcUrl),
         wsUrls: nodes.map(({ wsUrl }) => wsUrl),

@@ -1,7 +1,7 @@
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/market/pools/in-process-pool-directory.ts';
 import { LazyEvent } from '../../../gateway/src/stream/history/lazy-event.ts';
-import { createHotState } from '../../../trading/src/state/hot-state.ts';
+import { HotState } from '../../../trading/src/state/hot-state.ts';
 import { warmNewTokens } from '../../../trading/src/state/warm-ahead.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { venues } from '@sluice/venues/registry.ts';
@@ -22,7 +22,7 @@ it('new coins of the log are followed before anybody requests them', async () =>
   const rpc = { httpUrls: [simnet.rpcUrl], wsUrls: [simnet.wsUrl] };
   const ingest = await startIngest({ config: { ...testConfig, rpc }, bus, log, signal: ending.signal });
   const subscriber = await bus.subscriber();
-  const state = createHotState({ directory: new InProcessPoolDirectory(), ...rpc, venues, log, signal: ending.signal });
+  const state = new HotState({ directory: new InProcessPoolDirectory(), ...rpc, venues, log, signal: ending.signal });
   try {
     const coins: { readonly mint: string; readonly atMs: number }[] = [];
     const follower = warmNewTokens(state, venues);
@@ -39,12 +39,12 @@ it('new coins of the log are followed before anybody requests them', async () =>
       const next = coins[asked];
       if (next === undefined || performance.now() - next.atMs < followedWithinMs) return false;
       asked++;
-      const answer = state.market(next.mint);
+      const answer = state.markets.read(next.mint);
       await answer;
       return !(answer instanceof Promise);
     };
     await until('a coin that was never requested is in memory', isNextInMemory, 30_000);
-    for (const { mint } of coins) expect((await state.market(mint)).result.kind).toBe('market');
+    for (const { mint } of coins) expect((await state.markets.read(mint)).result.kind).toBe('market');
   } finally {
     ending.abort();
     await subscriber.close();

@@ -30,7 +30,7 @@ import type { WalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
 import { createMessageBuilder } from '../prepare/message-builder.ts';
 import { laneTips } from '../prepare/tips.ts';
 import { Simulator } from '../nodes/simulate/simulator.ts';
-import { createHotState } from '../state/hot-state.ts';
+import { HotState } from '../state/hot-state.ts';
 import { OwnOrders } from '../state/own-orders.ts';
 import { warmNewTokens } from '../state/warm-ahead.ts';
 
@@ -83,13 +83,14 @@ export function openDesk(of: DeskParts): TradingDesk {
   const life = new AbortController();
   const { signal } = life;
   const { trading: mode, broadcast, signerLimits: limits } = config;
-  const state = createHotState({ ...rpc, venues, directory, log, signal });
-  const newestSlot = (): number => state.newestSlot();
-  const simulator = new Simulator({ nodes, newestSlot, isUnavailable: (endpoint) => state.isUnavailable(endpoint), log, signal });
+  const state = new HotState({ ...rpc, venues, directory, log, signal });
+  const { chain: view, blockhashes } = state;
+  const newestSlot = (): number => view.newestSlot;
+  const simulator = new Simulator({ nodes, newestSlot, isUnavailable: (endpoint) => view.isUnavailable(endpoint), log, signal });
   const builder = createMessageBuilder();
   const ownOrders = new OwnOrders();
   const onChange = (order: PublishedOrder, landedSlot: number | null = null): void => {
-    ownOrders.noteChange(order, landedSlot, state);
+    ownOrders.noteChange(order, landedSlot, view);
     stats.changed(order);
     publisher.publish(order);
   };
@@ -103,7 +104,7 @@ export function openDesk(of: DeskParts): TradingDesk {
     takesOverAtOnce,
     onChange,
     newestSlot,
-    blockHeight: () => state.blockHeight()?.height ?? null,
+    blockHeight: () => blockhashes.height,
     clock,
     log,
   });
@@ -126,11 +127,11 @@ export function openDesk(of: DeskParts): TradingDesk {
     placeOrder,
     endpoints: new Map(endpoints.map((endpoint) => [endpoint.spec.id, endpoint])),
     listeners: [warmNewTokens(state, venues), seenTrades(follower)],
-    ready: untilReady(() => state.blockhash() !== null, signal),
+    ready: untilReady(() => blockhashes.current !== null, signal),
     storedFollowed,
     report: () => ({ open: follower.size, follow: follower.report, state: state.counts(), simulator: simulator.counters }),
-    fault: () => (state.blockhash() === null ? 'No recent blockhash is known: too few nodes answer.' : null),
-    slot: () => state.slot(),
+    fault: () => (blockhashes.current === null ? 'No recent blockhash is known: too few nodes answer.' : null),
+    slot: () => view.slot,
     close: async () => {
       await follower.close();
       life.abort();

@@ -92,10 +92,10 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
   const chain = chainForOrder(parts.chain);
   if ('error' in chain) return chain;
   if (!follower.hasRoom) return tooManyOpen;
-  const lastValid = state.lastValidBlockHeightOf(transaction.recentBlockhash);
-  const height = state.blockHeight();
+  const lastValid = state.blockhashes.lastValidBlockHeightOf(transaction.recentBlockhash);
+  const { height } = state.blockhashes;
   // Otherwise a node decides, which simulates it.
-  if (skipSimulation && lastValid !== null && height !== null && height.height > lastValid) return { error: 'TRANSACTION_EXPIRED' };
+  if (skipSimulation && lastValid !== null && height !== null && height > lastValid) return { error: 'TRANSACTION_EXPIRED' };
   const beforeMs = performance.now();
   // A node that gets the signatures could land a transaction that it reports as failing, and no order would record it.
   const blank = withoutSignatures(wire, transaction);
@@ -108,7 +108,7 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
   if (simulated?.kind === 'failed')
     return { error: simulated.failure.code, message: simulated.failure.message, details: simulated.failure.details };
   const simulatedMs = performance.now();
-  const lastValidBlockHeight = lastValid ?? (height === null ? null : height.height + longestLife);
+  const lastValidBlockHeight = lastValid ?? (height === null ? null : height + longestLife);
   const timing = skipSimulation ? {} : { simulateMs: simulatedMs - beforeMs };
   // The last check of the halt: after it the order may be sent.
   const stoppedMeanwhile = await refusedByHalt(parts.halt);
@@ -201,5 +201,5 @@ function sentBefore(order: StoredOrder, totalMs: number, parts: Pick<SendSignedP
 
 /** Whole seconds in which the order can still land; null if it has ended, or if that is unknown. */
 function expiresInSeconds({ state, lastValidBlockHeight }: OpenOrder, parts: Pick<SendSignedParts, 'state'>): number | null {
-  return endStates.has(state) || lastValidBlockHeight === null ? null : parts.state.secondsUntilAfter(lastValidBlockHeight);
+  return endStates.has(state) || lastValidBlockHeight === null ? null : parts.state.blockhashes.secondsUntilAfter(lastValidBlockHeight);
 }

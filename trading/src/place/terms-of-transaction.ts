@@ -12,7 +12,7 @@ const withinMs = 400;
  * What a caller's own transaction trades; needed to read its fill. Null if it does not contain exactly one trade by its fee payer in a known
  * pool of the coin, or if the decimals cannot be read in time. They are then read from the landed transaction.
  */
-export async function termsOfTransaction(transaction: DecodedTransaction, state: Pick<HotState, 'market'>): Promise<OrderTerms | null> {
+export async function termsOfTransaction(transaction: DecodedTransaction, state: Pick<HotState, 'markets'>): Promise<OrderTerms | null> {
   const trade = onlyTradeOf(transaction);
   const [publicKey] = transaction.accountKeys;
   if (trade === null || publicKey === undefined) return null;
@@ -31,10 +31,10 @@ export async function termsOfTransaction(transaction: DecodedTransaction, state:
   };
 }
 
-async function marketOf(mint: string, state: Pick<HotState, 'market'>) {
+async function marketOf(mint: string, state: Pick<HotState, 'markets'>) {
   const late = new AbortController();
   try {
-    const read = await Promise.race([state.market(mint), pause(withinMs, late.signal, { ref: false })]);
+    const read = await Promise.race([state.markets.read(mint), pause(withinMs, late.signal, { ref: false })]);
     return read?.result.kind === 'market' ? read.result.market : null;
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;

@@ -1,12 +1,11 @@
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
 import type { QuoteRefusal } from '../quote/best-quote.ts';
-import { prepareTrade, prepareAgreed, type PreparedTrade, type PrepareParts } from './prepare.ts';
+import { awaitMarket, prepareTrade, prepareAgreed, type PreparedTrade, type PrepareParts } from './prepare.ts';
 import { unavailable } from './quote-order.ts';
 import type { TradeRequest } from './request.ts';
 import type { Simulator } from '../nodes/simulate/simulator.ts';
 import { checkTrade, simulateTrade, type SimulatedTrade } from './simulate-trade.ts';
-import { awaitMarket } from '../state/await-market.ts';
 
 /** Attempts for one order. Each begins with a new quote; nothing of an earlier attempt was signed. */
 const maxAttempts = 4;
@@ -31,6 +30,12 @@ export interface CheckParts extends PrepareParts {
  */
 const decideWithinMs = 850;
 const undecided = unavailable('The nodes did not confirm the state that this order depends on in time. Nothing was sent; ask again.');
+
+/** Whole seconds in which the transaction can still land. */
+export function expiresInSeconds({ blockhash }: Pick<PreparedTrade, 'blockhash'>, { state }: Pick<CheckParts, 'state'>): number {
+  // Without a current height, nothing promises that it can still land.
+  return state.blockhashes.secondsUntilAfter(blockhash.lastValidBlockHeight) ?? 0;
+}
 
 /** The transaction without its one signature. */
 export function unsignedWire({ built: { message } }: Pick<PreparedTrade, 'built'>): Uint8Array {

@@ -8,12 +8,12 @@ import type { BuiltMessage, MessageBuilder } from './message-builder.ts';
 import { canPay, needOf, outlayOf, payableAccounts, type LamportsAt, type OutlayTerms } from './outlay.ts';
 import { priceOrder, requestedTips, unavailable, type PriceParts, type TradeInputs } from './quote-order.ts';
 import { lamportsOfSignature, pricePerUnit, priorityFeeOf, type TradeRequest } from './request.ts';
+import type { MarketRead } from '../quote/markets.ts';
+import { readUntil } from '../quote/sole-sources.ts';
 import type { FailureTerms } from '../nodes/simulate/failure.ts';
 import type { ExpectedTrade } from '../nodes/simulate/simulated-amounts.ts';
 import type { Blockhash } from '../state/chain/blockhashes.ts';
 import { rentOf } from '../state/chain/rent.ts';
-import { awaitMarket } from '../state/await-market.ts';
-import type { HotState } from '../state/hot-state.ts';
 import type { WalletRead } from '../state/hot-wallets.ts';
 
 /** A trade that only needs a signature: its quote and its message. */
@@ -52,7 +52,6 @@ export interface LaterQuote {
 }
 
 export interface PrepareParts extends PriceParts {
-  readonly state: PriceParts['state'] & Pick<HotState, 'freshBlockhash' | 'feeLevel' | 'rent'>;
   readonly builder: MessageBuilder;
 }
 
@@ -76,7 +75,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
   const startedMs = performance.now();
   const priced = await priceOrder(request, parts, agreed);
   if ('error' in priced) return priced;
-  const found = state.freshBlockhash();
+  const found = state.blockhashes.fresh();
   const blockhash = found instanceof Promise ? await found : found;
   if (blockhash === null) return unavailable('No blockhash is known that is young enough.');
   const { inputs, quoted, bounds } = priced;
@@ -85,7 +84,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
   const { pool, trade, quote } = quoted;
   const { publicKey, priorityFeeLamports: fixed, blockEngineOnly = false } = request;
   const tips = requestedTips(request, parts);
-  const rates = state.rent();
+  const { rates } = state.rent;
   if (rates === null) return unavailable('The rent of accounts is not known.');
   const rent = (bytes: number): bigint => rentOf(rates, bytes);
   const built = builder.build({
@@ -101,7 +100,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
       quoteAccountBytes: quoted.quoteAccountBytes,
     },
     microLamportsPerUnit: ({ computeUnitLimit, writableAccounts }) =>
-      fixed === null ? state.feeLevel(writableAccounts) : pricePerUnit(fixed, computeUnitLimit),
+      fixed === null ? state.fees.level(writableAccounts) : pricePerUnit(fixed, computeUnitLimit),
     blockhash: blockhash.blockhash,
     baseAccountExists: baseAccount !== null,
     wrappedSolExists,
@@ -166,6 +165,21 @@ function failureTerms(quoted: QuotedOrder, { inputs, bounds, publicKey, mint }: 
   };
 }
 
+/** How long the state in memory may take to reach the slot of a simulation, and how often it is checked. */
+const marketWithinMs = 400;
+const marketEveryMs = 10;
+
+/** The market of a coin once `isFarEnough` accepts it; null after 400 ms. Rejects with an `RpcError`. */
+export async function awaitMarket(
+  { markets }: PrepareParts['state'],
+  mint: string,
+  isFarEnough: (market: MarketRead) => boolean,
+): Promise<MarketRead | null> {
+  const terms = { endMs: performance.now() + marketWithinMs, pauseMs: marketEveryMs };
+  const found = await readUntil(() => markets.read(mint), isFarEnough, terms);
+  return isFarEnough(found) ? found : null;
+}
+
 async function quoteFrom(
   slot: number,
   quoted: QuotedOrder,
@@ -209,7 +223,7 @@ async function lamportsFault(
 ): Promise<QuoteRefusal | null> {
   const ownRent = terms.rent(0);
   if (wallet.lamports >= needOf(outlayOf(terms, noLamports), ownRent)) return null;
-  const read = await state.agreedWallet(publicKey, payableAccounts(terms.built), wallet.slot);
+  const read = await state.wallets.readAgreed(publicKey, payableAccounts(terms.built), wallet.slot);
   if (read.isDisputed) return unavailable('The nodes contradict each other about the balance of the wallet.');
   const outlay = outlayOf(terms, (address) => read.unownedLamports.get(address) ?? null);
   return canPay(outlay, ownRent, read.lamports) ? null : tooLittle('lamports', read.lamports, needOf(outlay, ownRent), solDecimals);

@@ -11,11 +11,11 @@ import type { TokenMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import type { TradeRequest } from './request.ts';
 import type { LaneTip } from './surround.ts';
 import type { HotState } from '../state/hot-state.ts';
-import type { WalletRead } from '../state/hot-wallets.ts';
+import type { HotWallets, WalletRead } from '../state/hot-wallets.ts';
 import { awaitOwnOrders, ownOrdersDeadlineMs, type OwnOrders } from '../state/own-orders.ts';
 
 export interface PriceParts {
-  readonly state: Pick<HotState, 'market' | 'agreedMarket' | 'wallet' | 'agreedWallet'>;
+  readonly state: Pick<HotState, 'markets' | 'blockhashes' | 'fees' | 'rent'> & { readonly wallets: Pick<HotWallets, 'read' | 'readAgreed'> };
   /** Slots in which the orders of wallets landed. */
   readonly ownOrders: Pick<OwnOrders, 'landedIn' | 'mayHaveLanded'>;
   /** Price of SOL in USD; null if it is unknown. */
@@ -82,7 +82,7 @@ async function priceOn(request: TradeRequest, parts: PriceParts, agreed: boolean
   if (market.result.kind !== 'market') return { refusal: quotedRefusal(market.result.kind), isDoubtful: isUnsure(market) };
   const hasTips = requestedTips(request, parts).length > 0;
   const { wallet, baseAddress, wrappedAddress } = await readWallet(request, market.result.market, { state, own, agreed, hasTips });
-  if (agreed && isSell && market.slot < wallet.slot) market = await state.agreedMarket(order.mint, wallet.slot);
+  if (agreed && isSell && market.slot < wallet.slot) market = await state.markets.readAgreed(order.mint, wallet.slot);
   const wrapped = wallet.tokenAccounts.get(wrappedAddress);
   const wrappedSolExists = wrapped === undefined ? null : wrapped !== null;
   const inputs: TradeInputs = { market, wallet, baseAccount: wallet.tokenAccounts.get(baseAddress) ?? null, wrappedSolExists };
@@ -120,12 +120,12 @@ interface OwnSlot {
 
 function readMarket(
   mint: string,
-  state: PriceParts['state'],
+  { markets }: PriceParts['state'],
   { slot, deadlineMs }: OwnSlot,
   agreed: boolean,
 ): MarketRead | Promise<MarketRead> {
-  if (agreed) return state.agreedMarket(mint, slot);
-  return slot > 0 ? awaitOwnOrders(() => state.market(mint), slot, deadlineMs) : state.market(mint);
+  if (agreed) return markets.readAgreed(mint, slot);
+  return slot > 0 ? awaitOwnOrders(() => markets.read(mint), slot, deadlineMs) : markets.read(mint);
 }
 
 interface WalletTerms {
@@ -149,11 +149,11 @@ async function readWallet(
     side === 'sell' || quoteMint === wrappedSolMint ? [] : [tokenAddress(publicKey, quoteMint, quoteTokenProgram)],
   );
   const accounts = [...new Set([baseAddress, ...paying, ...(mayWrap ? [wrappedAddress] : [])])];
-  const read = (): WalletRead | Promise<WalletRead> => state.wallet(publicKey, accounts);
+  const read = (): WalletRead | Promise<WalletRead> => state.wallets.read(publicKey, accounts);
   const reading = slot > 0 ? awaitOwnOrders(read, slot, deadlineMs) : read();
   const wallet = reading instanceof Promise ? await reading : reading;
   const mustAgree = (agreed && side === 'sell') || (amount.kind === 'part' && wallet.soleSources !== 0);
-  return { wallet: mustAgree ? await state.agreedWallet(publicKey, accounts, slot) : wallet, baseAddress, wrappedAddress };
+  return { wallet: mustAgree ? await state.wallets.readAgreed(publicKey, accounts, slot) : wallet, baseAddress, wrappedAddress };
 }
 
 function quotedRefusal(kind: 'no_mint' | 'malformed'): QuoteRefusal {

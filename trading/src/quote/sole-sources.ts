@@ -21,14 +21,23 @@ export function isDisputed({ disputed, othersAreLate }: AccountsRead): boolean {
  * Reads until two endpoints report the same state of `slot` or a later one. After 500 ms or six reads it returns the last state that was read.
  * Rejects like `read`.
  */
-export async function readUntilAgreed<T extends { readonly slot: number; readonly soleSources: number }>(
+export function readUntilAgreed<T extends { readonly slot: number; readonly soleSources: number }>(
   read: () => Promise<T>,
   slot: number,
 ): Promise<T> {
-  const endMs = performance.now() + agreeingWithinMs;
-  for (let left = maxAgreeing; ; left--) {
+  const terms = { endMs: performance.now() + agreeingWithinMs, pauseMs: agreeingPauseMs, most: maxAgreeing };
+  return readUntil(read, (found) => found.soleSources === 0 && found.slot >= slot, terms);
+}
+
+/** Reads until a result is enough. Returns the last result at `endMs` (`performance.now`), or after `most` reads. Rejects like `read`. */
+export async function readUntil<T>(
+  read: () => T | Promise<T>,
+  isEnough: (found: T) => boolean,
+  { endMs, pauseMs, most = Infinity }: { readonly endMs: number; readonly pauseMs: number; readonly most?: number },
+): Promise<T> {
+  for (let reads = 1; ; reads++) {
     const found = await read();
-    if ((found.soleSources === 0 && found.slot >= slot) || left <= 1 || performance.now() >= endMs) return found;
-    await pause(agreeingPauseMs);
+    if (isEnough(found) || reads >= most || performance.now() >= endMs) return found;
+    await pause(pauseMs);
   }
 }

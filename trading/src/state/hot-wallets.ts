@@ -58,7 +58,7 @@ export class HotWallets {
   }
 
   /** Returns at once if all accounts are followed. Rejects with an `RpcError`. */
-  read(publicKey: string, tokenAccounts: readonly string[]): WalletRead | Promise<WalletRead> {
+  read(publicKey: string, tokenAccounts: readonly string[] = []): WalletRead | Promise<WalletRead> {
     this.#use(publicKey, tokenAccounts);
     const addresses = [publicKey, ...tokenAccounts];
     const current = this.#watched.current(addresses);

@@ -1,4 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { readUntil } from '../quote/sole-sources.ts';
+import type { ChainView } from './chain/chain-view.ts';
 
 /** Wallets whose last order is remembered. Beyond that, the wallet whose note is oldest is forgotten. */
 const maxWallets = 4_096;
@@ -31,10 +32,10 @@ export class OwnOrders {
   readonly #changedAtMs = new Map<string, number>();
 
   /** An order was sent, or its state changed. If it does not say in which slot it landed, that is at most the slot known now. */
-  noteChange({ terms, state, fill }: OwnOrder, landedSlot: number | null, chain: { slot(): number; newestSlot(): number }): void {
+  noteChange({ terms, state, fill }: OwnOrder, landedSlot: number | null, chain: Pick<ChainView, 'slot' | 'newestSlot'>): void {
     if (terms === null) return;
     this.changed(terms.publicKey);
-    if (landedStates.has(state)) this.landed(terms.publicKey, Math.min(fill?.slot ?? landedSlot ?? chain.slot(), chain.newestSlot()));
+    if (landedStates.has(state)) this.landed(terms.publicKey, Math.min(fill?.slot ?? landedSlot ?? chain.slot, chain.newestSlot));
   }
 
   changed(publicKey: string): void {
@@ -70,14 +71,10 @@ export function ownOrdersDeadlineMs(): number {
 }
 
 /** Reads until the result is of `slot` or a later one. At the deadline, returns the last result. Rejects as `read` does. */
-export async function awaitOwnOrders<T extends { readonly slot: number }>(
+export function awaitOwnOrders<T extends { readonly slot: number }>(
   read: () => T | Promise<T>,
   slot: number,
-  deadlineMs = ownOrdersDeadlineMs(),
+  endMs = ownOrdersDeadlineMs(),
 ): Promise<T> {
-  for (;;) {
-    const found = await read();
-    if (found.slot >= slot || performance.now() >= deadlineMs) return found;
-    await pause(stepMs);
-  }
+  return readUntil(read, (found) => found.slot >= slot, { endMs, pauseMs: stepMs });
 }

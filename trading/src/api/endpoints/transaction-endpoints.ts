@@ -13,12 +13,12 @@ import { refusalOf } from '../../place/admission/admission.ts';
 import type { SendSigned } from '../../place/send-signed.ts';
 import { rounded, termsJson, tradedQuote } from '../../place/trade-answer.ts';
 import { readTradeRequest } from '../../prepare/request.ts';
-import { buildUnsigned, expiresInSeconds, type UnsignedParts } from '../../prepare/unsigned.ts';
+import { checkedTrade, expiresInSeconds, unsignedWire, type CheckParts } from '../../prepare/checked-trade.ts';
 import { answerOf } from './answer.ts';
 import { withIdempotency } from './idempotency.ts';
 import { orderEndpoint, type OrderAnswer, type OrderCall, type OrderEndpoint } from '../order-call.ts';
 
-export interface TransactionParts extends UnsignedParts {
+export interface TransactionParts extends CheckParts {
   readonly venues: readonly Venue[];
   readonly sendSigned: SendSigned;
 }
@@ -41,14 +41,13 @@ async function unsigned(
   const request = readTradeRequest(side, body, parts.venues);
   if ('error' in request) return request;
   try {
-    const made = await buildUnsigned(request, parts);
-    if ('error' in made) return made;
-    const { prepared, wire, simulation, simulateMs } = made;
-    const { built, blockhash, priorityFeeLamports, quoteMs, buildMs } = prepared;
-    const timing = { totalMs: performance.now() - startedMs, quoteMs, buildMs, ...(simulateMs === null ? {} : { simulateMs }) };
+    const checked = await checkedTrade(request, parts);
+    if ('error' in checked) return checked;
+    const { prepared, simulation, timing } = checked;
+    const { built, blockhash, priorityFeeLamports } = prepared;
     return {
       json: {
-        transaction: base64Of(wire),
+        transaction: base64Of(unsignedWire(prepared)),
         ...termsJson(request, prepared),
         quote: tradedQuote(request, prepared),
         blockhash: blockhash.blockhash,
@@ -58,7 +57,7 @@ async function unsigned(
         priorityFee: String(priorityFeeLamports),
         priorityFeeUi: toUi(priorityFeeLamports, solDecimals),
         simulation,
-        timing: rounded(timing),
+        timing: rounded({ totalMs: performance.now() - startedMs, ...timing }),
       },
     };
   } catch (error) {

@@ -30,8 +30,8 @@ export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promi
   const { publicKey: wallet } = request;
   const balance = await parts.paper.balance({ wallet, genesisHash });
   const read = walletOf(wallet, balance);
-  const state = { ...parts.state, wallet: read, agreedWallet: async (...asked: Parameters<typeof read>) => read(...asked) };
-  const prepared = await prepareTrade(request, { ...parts, state, ownOrders: noOwnOrders });
+  const wallets = { read, readAgreed: async (...asked: Parameters<typeof read>) => read(...asked) };
+  const prepared = await prepareTrade(request, { ...parts, state: { ...parts.state, wallets }, ownOrders: noOwnOrders });
   if ('error' in prepared) return prepared;
   const paid = tokensFault(prepared) ?? (await pay(wallet, balance, prepared, parts.state));
   if ('error' in paid) return paid;
@@ -92,7 +92,7 @@ async function pay(
   const { trade, wrapped } = terms.built;
   // The wallet's own accounts are on paper; those of programs may exist on the chain.
   const asked = trade.programAccounts.flatMap(({ address, grows }) => (grows !== null || accounts.has(address) ? [] : [address]));
-  const read = asked.length === 0 ? null : await state.agreedWallet(wallet, asked, slot);
+  const read = asked.length === 0 ? null : await state.wallets.readAgreed(wallet, asked, slot);
   if (read?.isDisputed === true) return unavailable('The nodes contradict each other about the accounts of this order.');
   const onChain = new Set(asked.filter((address) => read?.unownedLamports.has(address) !== true));
   const lamportsAt = (address: string): bigint | null => {

@@ -1,4 +1,5 @@
 import type { AccountReader } from '@sluice/gateway/reads/chain/account-reader.ts';
+import { repeat } from '../repeat.ts';
 import type { WatchedAccounts } from './watched-accounts.ts';
 
 /** Most accounts in one read. */
@@ -17,7 +18,7 @@ export interface KeeperCounts {
 }
 
 /** Reads accounts in the background for what subscriptions do not report: the state at their start, and which endpoint is right if they differ. */
-export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, signal: AbortSignal): { readonly counts: KeeperCounts } {
+export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, signal: AbortSignal): Readonly<KeeperCounts> {
   const counts: KeeperCounts = { reads: 0, failures: 0, audits: 0 };
   let reading = false;
   let notBeforeMs = 0;
@@ -51,8 +52,6 @@ export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, si
     }
   }
 
-  const timer = setInterval(check, confirmEveryMs);
-  timer.unref();
-  signal.addEventListener('abort', () => clearInterval(timer), { once: true });
-  return { counts };
+  repeat(confirmEveryMs, check, signal);
+  return counts;
 }

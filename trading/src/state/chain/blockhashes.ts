@@ -1,8 +1,10 @@
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { startDeadline } from '@sluice/shared/runtime/abort/deadline.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import { contextAndValue, isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { Ballot } from '@sluice/shared/solana/rpc/quorum/ballot.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
-import { agree, blockhashLifetime, readBlockhash, type ReportedBlockhash } from './blockhash-belief.ts';
+import { repeat } from '../repeat.ts';
 import type { ChainView } from './chain-view.ts';
 import { RecentBlockhashes } from './recent-blockhashes.ts';
 
@@ -14,17 +16,42 @@ export const maxBlockhashAgeMs = 10_000;
 /** A transaction uses an older blockhash only if the endpoints give no newer one within `refreshWithinMs`. */
 export const usualBlockhashAgeMs = 1_000;
 const refreshWithinMs = 400;
+/** Number of blocks for which a blockhash is valid. */
+export const blockhashLifetime = 150;
+/** Slots by which honest endpoints may seem to disagree, because they answer at different moments of a fork. */
+const slackSlots = 2;
+
+/** A blockhash as one endpoint reported it. */
+export interface ReportedBlockhash {
+  readonly blockhash: string;
+  readonly lastValidBlockHeight: number;
+  readonly slot: number;
+  /** When it was requested (`performance.now`). */
+  readonly askedAtMs: number;
+}
+
+/** Reads an answer to `getLatestBlockhash`. Null if it is not of the documented form or cannot be true. */
+export function readBlockhash(answer: unknown, newestSlot: number, askedAtMs: number): ReportedBlockhash | null {
+  const read = contextAndValue(answer);
+  if (read === null || !isRecord(read.value) || read.slot > newestSlot) return null;
+  const { blockhash, lastValidBlockHeight } = read.value;
+  if (typeof blockhash !== 'string' || !isAddress(blockhash) || !isSlot(lastValidBlockHeight)) return null;
+  // No chain has more blocks than slots.
+  if (lastValidBlockHeight > read.slot + blockhashLifetime || lastValidBlockHeight < blockhashLifetime) return null;
+  return { blockhash, lastValidBlockHeight, slot: read.slot, askedAtMs };
+}
+
+/** Whether both can belong to one chain: there are no more blocks than slots between them, and the height grows with the slot. */
+export function agree(a: ReportedBlockhash, b: ReportedBlockhash): boolean {
+  const [older, newer] = a.slot <= b.slot ? [a, b] : [b, a];
+  const slots = newer.slot - older.slot;
+  const blocks = newer.lastValidBlockHeight - older.lastValidBlockHeight;
+  return blocks >= -slackSlots && blocks <= slots + slackSlots && (slots <= slackSlots || blocks > 0);
+}
 
 export interface Blockhash {
   readonly blockhash: string;
   readonly lastValidBlockHeight: number;
-  readonly slot: number;
-  readonly ageMs: number;
-}
-
-/** Height of the newest confirmed block. */
-export interface BlockHeight {
-  readonly height: number;
   readonly slot: number;
   readonly ageMs: number;
 }
@@ -67,10 +94,10 @@ export class Blockhashes {
     return { blockhash, lastValidBlockHeight, slot, ageMs: performance.now() - askedAtMs };
   }
 
-  get height(): BlockHeight | null {
+  /** Height of the newest confirmed block; null like `current`. */
+  get height(): number | null {
     const held = this.#young();
-    if (held === null) return null;
-    return { height: held.lastValidBlockHeight - blockhashLifetime, slot: held.slot, ageMs: performance.now() - held.askedAtMs };
+    return held === null ? null : held.lastValidBlockHeight - blockhashLifetime;
   }
 
   /**
@@ -88,18 +115,22 @@ export class Blockhashes {
     return this.#recent.lastValidBlockHeightOf(blockhash);
   }
 
-  /** Milliseconds until the chain passes this height; 0 if it has. Null if no current height is known. */
+  /** Milliseconds until the chain passes this height, at its current speed; 0 if it has. Null if no current height is known. */
   msUntilAfter(blockHeight: number): number | null {
-    const { height } = this;
-    return height === null ? null : Math.max(0, (blockHeight - height.height) * this.#recent.blockMs - height.ageMs);
+    const { current, height } = this;
+    return current === null || height === null ? null : Math.max(0, (blockHeight - height) * this.#recent.blockMs - current.ageMs);
+  }
+
+  /** As `msUntilAfter`, in whole seconds. */
+  secondsUntilAfter(blockHeight: number): number | null {
+    const ms = this.msUntilAfter(blockHeight);
+    return ms === null ? null : Math.floor(ms / 1_000);
   }
 
   /** Asks now, and then about twice a second. */
   start(): void {
     this.#askAll();
-    const timer = setInterval(() => this.#askAll(), everyMs);
-    timer.unref();
-    this.#signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+    repeat(everyMs, () => this.#askAll(), this.#signal);
   }
 
   /** Asks all endpoints. Resolves when they have agreed on a young blockhash, or after `refreshWithinMs`. */

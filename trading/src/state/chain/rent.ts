@@ -4,6 +4,7 @@ import { Ballot } from '@sluice/shared/solana/rpc/quorum/ballot.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { rentSysvar } from '@sluice/shared/solana/well-known.ts';
 import { readChainAccount } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
+import { repeat } from '../repeat.ts';
 import type { ChainView } from './chain-view.ts';
 
 /** Bytes that the runtime adds to the data of each account. */
@@ -59,9 +60,7 @@ export class Rent {
 
   start(): void {
     this.#look();
-    const timer = setInterval(() => this.#look(), askEveryMs);
-    timer.unref();
-    this.#signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+    repeat(askEveryMs, () => this.#look(), this.#signal);
   }
 
   #look(): void {

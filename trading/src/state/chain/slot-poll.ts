@@ -1,3 +1,4 @@
+import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import { isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { ChainView } from './chain-view.ts';
@@ -13,28 +14,24 @@ export interface SlotPollCounts {
 }
 
 /** Asks every endpoint for its slot over HTTP, independently of its PubSub connection. */
-export function pollSlots(endpoints: readonly Rpc[], chain: ChainView, signal: AbortSignal): { readonly counts: SlotPollCounts } {
+export function pollSlots(endpoints: readonly Rpc[], chain: ChainView, signal: AbortSignal): Readonly<SlotPollCounts> {
   const counts: SlotPollCounts = { polls: 0, failures: 0, refused: 0 };
-  const timers: NodeJS.Timeout[] = [];
-  signal.addEventListener('abort', () => timers.forEach((timer) => clearTimeout(timer)), { once: true });
-
-  async function poll(rpc: Rpc, index: number): Promise<void> {
-    counts.polls++;
-    try {
-      const slot = await rpc.call('getSlot', [{ commitment: 'processed' }], signal);
-      const isPossible = isSlot(slot) && slot <= chain.newestSlot;
-      if (!isPossible) counts.refused++;
-      chain.report(index, 'http', isPossible ? slot : null);
-    } catch {
-      // Other endpoints may still report slots. If none does, no state is treated as current.
-      counts.failures++;
-      chain.report(index, 'http', null);
+  const poll = async (rpc: Rpc, index: number): Promise<void> => {
+    while (!signal.aborted) {
+      counts.polls++;
+      try {
+        const slot = await rpc.call('getSlot', [{ commitment: 'processed' }], signal);
+        const isPossible = isSlot(slot) && slot <= chain.newestSlot;
+        if (!isPossible) counts.refused++;
+        chain.report(index, 'http', isPossible ? slot : null);
+      } catch {
+        // Other endpoints may still report slots. If none does, no state is treated as current.
+        counts.failures++;
+        chain.report(index, 'http', null);
+      }
+      await pause(everyMs, signal, { ref: false });
     }
-    if (signal.aborted) return;
-    timers[index] = setTimeout(() => void poll(rpc, index), everyMs);
-    timers[index].unref();
-  }
-
+  };
   for (const [index, rpc] of endpoints.entries()) void poll(rpc, index);
-  return { counts };
+  return counts;
 }

@@ -13,16 +13,15 @@ import { jitoTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts
 import { wrongFields, type QuoteRefusal } from '../../../quote/best-quote.ts';
 import { refusalOf } from '../../../place/admission/admission.ts';
 import type { PlaceOrder } from '../../../place/place-order.ts';
-import { unsignedWire } from '../../../prepare/checked-trade.ts';
+import { checkedTrade, expiresInSeconds, unsignedWire, type CheckParts } from '../../../prepare/checked-trade.ts';
 import { prepareAgreed, type PreparedTrade } from '../../../prepare/prepare.ts';
 import type { TradeRequest } from '../../../prepare/request.ts';
-import { buildUnsigned, expiresInSeconds, type UnsignedParts } from '../../../prepare/unsigned.ts';
 import { answerOf } from '../answer.ts';
 import { withIdempotency } from '../idempotency.ts';
 import { orderEndpoint, type OrderAnswer, type OrderCall, type OrderEndpoint } from '../../order-call.ts';
 import { readPumpPortalOrder } from './read.ts';
 
-export interface PumpPortalParts extends UnsignedParts {
+export interface PumpPortalParts extends CheckParts {
   readonly venues: readonly Venue[];
   readonly placeOrder: PlaceOrder;
   /** Whether orders can be sent to a block engine alone. */
@@ -81,9 +80,11 @@ async function tradeLocal(body: PumpPortalBody | readonly PumpPortalBody[], part
 async function single(body: PumpPortalBody, parts: PumpPortalParts): Promise<LocalAnswer> {
   const request = readLocal(body, parts);
   if ('error' in request) return request;
-  const made = await buildUnsigned(request, parts);
-  if ('error' in made) return made;
-  return { file: { contentType: pumpPortalLocalEndpoint.contentType, body: made.wire, headers: expiryOf([made.prepared], parts) } };
+  const checked = await checkedTrade(request, parts);
+  if ('error' in checked) return checked;
+  const { prepared } = checked;
+  const headers = expiryOf([prepared], parts);
+  return { file: { contentType: pumpPortalLocalEndpoint.contentType, body: unsignedWire(prepared), headers } };
 }
 
 /** An order of a bundle may depend on the orders before it, so none is simulated. */
@@ -111,7 +112,7 @@ async function bundle(bodies: readonly PumpPortalBody[], parts: PumpPortalParts)
 }
 
 /** The header with the time until the first of these transactions expires. */
-function expiryOf(all: readonly PreparedTrade[], parts: UnsignedParts): Readonly<Record<string, string>> {
+function expiryOf(all: readonly PreparedTrade[], parts: CheckParts): Readonly<Record<string, string>> {
   return { [expiryHeader]: String(Math.min(...all.map((prepared) => expiresInSeconds(prepared, parts)))) };
 }
 
