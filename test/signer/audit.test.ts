@@ -7,9 +7,9 @@ import type { AuditEntry, SpendSum } from '@sluice/trading/signer/audit/entry.ts
 import { AuditError, openAuditLog, type AuditLog } from '@sluice/trading/signer/audit/log.ts';
 import { takeAuditPlace } from '@sluice/trading/signer/audit/place.ts';
 import { checkLog, segmentFile } from '@sluice/trading/signer/audit/segments.ts';
-import { followSiblings } from '@sluice/trading/signer/audit/siblings.ts';
+import { Siblings } from '@sluice/trading/signer/audit/siblings.ts';
 import { LineTimes } from '@sluice/trading/signer/audit/line-times.ts';
-import { createSpend } from '@sluice/trading/signer/limits/daily-spend.ts';
+import { Spend } from '@sluice/trading/signer/limits/daily-spend.ts';
 import type { LogHead } from '@sluice/trading/signer/wire/protocol.ts';
 import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import * as fc from 'fast-check';
@@ -270,7 +270,7 @@ describe('a log of several segments', () => {
     const mine = (at: number): void => writeFileSync(join(folder, `cluster-${at}.lock`), '');
     [0, 1].forEach(mine);
     const seen: AuditEntry[] = [];
-    const siblings = followSiblings({
+    const siblings = new Siblings({
       folder,
       keystore: 'cluster',
       ownSlot: 1,
@@ -323,7 +323,7 @@ describe('the sums of a wallet in audit logs', () => {
       atMs,
     });
     const entries = [entry(now - 24 * hour, 'a', 1), entry(now - hour, 'a', 2), entry(now, 'b', 4), entry(now + 1, 'a', 8)];
-    const [whole, summed] = [createSpend(), createSpend()];
+    const [whole, summed] = [new Spend(), new Spend()];
     for (const one of entries) whole.recall(one, one.event === 'sums' ? now : one.atMs);
     summed.recall({ n: 1, event: 'sums', sums: whole.sums() }, now);
     for (const spend of [whole, summed]) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { openKeystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
-import { createSigner } from '@sluice/trading/signer/client/client.ts';
+import { SigningProcess } from '@sluice/trading/signer/client/client.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
@@ -26,7 +26,7 @@ function say(text: string): void {
 }
 
 async function signAll(file: string): Promise<void> {
-  const signer = createSigner({ store, keystore: 'cluster', passphraseFile: file, limits, halt, log });
+  const signer = new SigningProcess({ store, keystore: 'cluster', passphraseFile: file, limits, halt, log });
   say(JSON.stringify(await signer.started));
   const good = buyMessage(publicKey, stranger(50), 1_000n);
   const messages = [

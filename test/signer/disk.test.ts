@@ -1,6 +1,6 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
-import type { SignOutcome } from '../../trading/src/model/order-signer.ts';
+import type { SignOutcome } from '../../trading/src/signer/client/client.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { createSigner } from '@sluice/trading/signer/client/client.ts';
+import { SigningProcess } from '@sluice/trading/signer/client/client.ts';
 import { openStore } from '@sluice/gateway/store/store.ts';
 import { buyMessage, stranger } from './messages.ts';
 import { silentLog } from './silent-log.ts';
@@ -49,7 +49,7 @@ const store = await openStore({ dataDir, databaseUrl: null });
 const halt = { read: () => ({ halted: false, readAtNs: process.hrtime.bigint() }) };
 const limits = { maxOrderLamports: 10n ** 15n, maxDayLamports: 10n ** 15n };
 const signers = [0, 1].map(() =>
-  createSigner({ store, keystore: 'cluster', passphraseFile: null, signerSocket: socket, limits, halt, log: silentLog }),
+  new SigningProcess({ store, keystore: 'cluster', passphraseFile: null, signerSocket: socket, limits, halt, log: silentLog }),
 );
 say(await Promise.all(signers.map((signer) => signer.started)));
 const sign = async (n: number): Promise<string> => {

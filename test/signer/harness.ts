@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openKeystore, unlockKeystore, type Keystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { randomPassphraseCost } from '@sluice/trading/signer/custody/seal.ts';
-import { createSigner, type SignerOptions, type SigningProcess } from '@sluice/trading/signer/client/client.ts';
+import { SigningProcess, type SignerOptions } from '@sluice/trading/signer/client/client.ts';
 import { checkAuditLogs, type AuditReport } from '@sluice/trading/signer/audit/report.ts';
 import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -59,7 +59,7 @@ export async function newSignerPlace(): Promise<SignerPlace> {
     signer: (options = {}) => {
       const halt = new Halt(store, silentLog);
       const limits = { maxOrderLamports: 10_000_000_000n, maxDayLamports: 100_000_000_000n };
-      const signer = createSigner({ store, keystore: 'cluster', passphraseFile, limits, halt, log: silentLog, ...options });
+      const signer = new SigningProcess({ store, keystore: 'cluster', passphraseFile, limits, halt, log: silentLog, ...options });
       closers.push(async () => {
         await signer.close();
         halt.close();

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { jitoTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
-import type { Signature, SignOutcome } from '../../trading/src/model/order-signer.ts';
+import type { Signature, SignOutcome } from '../../trading/src/signer/client/client.ts';
 import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fastClock } from '../support/clocks.ts';

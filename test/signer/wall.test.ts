@@ -8,7 +8,7 @@ import { signPolicy, type Policy } from '@sluice/trading/signer/limits/operator-
 import type { SignerStart } from '@sluice/trading/signer/client/supervisor.ts';
 import { makeHaltMarks, removeHaltMarks, signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
-import type { SignOutcome } from '../../trading/src/model/order-signer.ts';
+import type { SignOutcome } from '../../trading/src/signer/client/client.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fastClock } from '../support/clocks.ts';
 import { auditReports, newSignerPlace, passphrase, type SignerPlace } from './harness.ts';

@@ -4,7 +4,7 @@ import { LineTimes } from '@sluice/trading/signer/audit/line-times.ts';
 import { openAuditLog } from '@sluice/trading/signer/audit/log.ts';
 import { auditKey } from '@sluice/trading/signer/audit/mac-chain.ts';
 import { takeAuditPlace } from '@sluice/trading/signer/audit/place.ts';
-import { createSpend, type Spend } from '@sluice/trading/signer/limits/daily-spend.ts';
+import { Spend } from '@sluice/trading/signer/limits/daily-spend.ts';
 import { openSigningFolder } from '@sluice/trading/signer/signing/signing-folder.ts';
 import { answerAll, type SigningParts } from '@sluice/trading/signer/signing/signing.ts';
 import { startTerms } from '@sluice/trading/signer/signing/start-terms.ts';
@@ -36,7 +36,7 @@ const decision = (n: number, atMs: number, lamports = sol): DecisionEntry & Audi
 
 /** What a process that starts now knows from a log with these lines. */
 function recalled(lines: readonly AuditEntry[], nowMs = now): Spend {
-  const spend = createSpend();
+  const spend = new Spend();
   const times = new LineTimes({ nowMs: () => nowMs, isNew: false, take: (entry, atMs) => spend.recall(entry, atMs) });
   for (const line of lines) times.seen(line);
   times.end();

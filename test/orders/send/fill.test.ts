@@ -1,5 +1,5 @@
 import { readFill } from '../../../trading/src/follow/evidence/fill.ts';
-import { onlyTradeOf } from '../../../trading/src/nodes/simulate/only-trade.ts';
+import { onlyTradeOf } from '../../../trading/src/signer/checks/trade-instruction.ts';
 import type { OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
 import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';

@@ -4,7 +4,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import type { OrderSigner } from '../model/order-signer.ts';
+import type { SigningProcess } from '../signer/client/client.ts';
 import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -47,7 +47,7 @@ export interface DeskParts {
   readonly chain: ChainIdentity;
   readonly nodes: readonly SendNode[];
   readonly halt: Halt;
-  readonly signer: OrderSigner;
+  readonly signer: Pick<SigningProcess, 'sign' | 'judge'>;
   readonly wallets: WalletAccess;
   readonly sendFirst: SendFirst;
   readonly publisher: Pick<OrderPublisher, 'publish'>;

@@ -17,7 +17,7 @@ import type { SealWallet } from '@sluice/gateway/accounts/wallets.ts';
 import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { paperKeystore, keystoreName, passphraseFileOf } from '../signer/custody/passphrase.ts';
 import { bindEndpoint, type BoundEndpoint } from '@sluice/gateway/http/endpoint.ts';
-import { createSigner, noSigner } from '../signer/client/client.ts';
+import { noSigner, SigningProcess } from '../signer/client/client.ts';
 import { takeGatewayId } from '@sluice/gateway/store/gateway-id.ts';
 import { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -159,7 +159,7 @@ function openParts({ config, rpc, custody, store, bus, events, simulated, log }:
   const nodes = createSendNodes(rpc.httpUrls);
   const gatewayId = takeGatewayId(store.dataDir);
   const halt = new Halt(store, log);
-  const signer = mode === 'live' ? createSigner({ store, ...custody, signerSocket, signerDir, limits, halt, log }) : noSigner();
+  const signer = mode === 'live' ? new SigningProcess({ store, ...custody, signerSocket, signerDir, limits, halt, log }) : noSigner;
   const lanes = createLanes({ nodes, ...broadcast, maySend: () => !halt.halted, signal });
   const sendFirst: SendFirst = (signature, wire, blockEngineOnly) => firstRound(signature, wire, lanes, blockEngineOnly);
   return {

@@ -12,7 +12,7 @@ import type { OrderLedger } from '../model/order-ledger.ts';
 import type { OrderStats } from '../model/order-stats.ts';
 import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
 import { newOrderId } from '../model/order-id.ts';
-import type { OrderSigner, Signature, SignRefusal } from '../model/order-signer.ts';
+import type { Signature, SigningProcess, SignRefusal } from '../signer/client/client.ts';
 import type { SignedMessage } from '@sluice/gateway/store/order-model/order.ts';
 import { ownerOf, type Owner } from '@sluice/gateway/store/order-model/owner.ts';
 import { chainForOrder, type ChainIdentity } from '../nodes/chain-identity.ts';
@@ -45,7 +45,7 @@ export interface PlaceParts {
   readonly simulator: Pick<Simulator, 'simulate'>;
   /** Number of RPC endpoints. */
   readonly endpoints: number;
-  readonly signer: OrderSigner;
+  readonly signer: Pick<SigningProcess, 'sign' | 'judge'>;
   readonly halt: Pick<Halt, 'status'>;
   readonly wallets: WalletAccess;
   readonly orders: Pick<OrderTable, 'lookUp' | 'spentLamports'>;

@@ -2,7 +2,7 @@ import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
-import { onlyTradeOf } from '../nodes/simulate/only-trade.ts';
+import { onlyTradeOf } from '../signer/checks/trade-instruction.ts';
 import type { HotState } from '../state/hot-state.ts';
 
 /** Longest wait for the decimals of the coin. */

@@ -1,16 +1,15 @@
 import { isMarkedHalted } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
-import { openWallet, sealWallet, unlockKeystore } from './custody/keystore.ts';
-import { readPassphraseFile } from './custody/passphrase-file.ts';
+import { openWallet, readPassphraseFile, sealWallet, unlockKeystore } from './custody/keystore.ts';
 import { generateKeypair, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import { auditKey } from './audit/mac-chain.ts';
 import type { AuditLog } from './audit/log.ts';
-import { Fault } from './wire/fault.ts';
 import { FrameReader, encodeFrame } from './wire/frames.ts';
 import { openSigningFolder, type SigningFolder } from './signing/signing-folder.ts';
 import { filesFault } from './files/own-files.ts';
 import {
+  Fault,
   maxHeads,
   maxQueued,
   readToSigner,
@@ -108,18 +107,10 @@ function createDesk(terms: StartTerms, keystoreKey: Uint8Array, signingFolder: S
   };
 }
 
-/** Flushes the audit log to the disk. */
-interface Disk {
-  /** Sends `noted` once the lines up to those of this command are on the disk. */
-  note(id: number): void;
-  /** Reports the length of the log once all of it is on the disk, so that a log that is cut later is detected. */
-  reportHead(): void;
-  /** Resolves when no flush is running. */
-  idle(): Promise<void>;
-}
+type Disk = ReturnType<typeof createDisk>;
 
-/** Runs one flush after the other while the process signs. Each covers everything written before it began. */
-function createDisk(audit: AuditLog, onFault: (error: unknown) => void): Disk {
+/** Flushes the audit log to the disk, one flush after the other while the process signs. Each covers everything written before it began. */
+function createDisk(audit: AuditLog, onFault: (error: unknown) => void) {
   let [newest, noted] = [0, 0];
   let reportedLines = 0;
   let headRequested = false;
@@ -144,18 +135,19 @@ function createDisk(audit: AuditLog, onFault: (error: unknown) => void): Disk {
     running.catch(onFault);
   };
   return {
-    note: (id) => {
+    /** Sends `noted` once the lines up to those of this command are on the disk. */
+    note: (id: number): void => {
       newest = id;
       begin();
     },
-    reportHead: () => {
+    /** Reports the length of the log once all of it is on the disk, so that a log that is cut later is detected. */
+    reportHead: (): void => {
       if (audit.head.lines === reportedLines) return;
       headRequested = true;
       begin();
     },
-    idle: async () => {
-      await running;
-    },
+    /** Resolves when no flush is running. */
+    idle: async (): Promise<void> => void (await running),
   };
 }
 

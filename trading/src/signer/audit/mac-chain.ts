@@ -15,19 +15,17 @@ const maxLineBytes = 4_096;
 const chunkBytes = 1 << 20;
 const newline = 10;
 
-/** `torn`: bytes of an incomplete last line. The process ended while it wrote them, so it gave no signature for them. */
-export type ChainOutcome =
-  | { readonly ok: true; readonly logId: string | null; readonly head: LogHead; readonly bytes: number; readonly torn: number }
-  | { readonly ok: false; readonly line: number; readonly reason: string };
+export type ChainOutcome = (ChainState & { readonly ok: true }) | { readonly ok: false; readonly line: number; readonly reason: string };
 
 /** The recorded end of a log: it must be at least this long. Null: not recorded. */
 export type RecordedEndOf = (logId: string) => LogHead | null;
 
-/** `bytes`: length up to the end of the last complete line. */
 export interface ChainState {
   readonly head: LogHead;
   readonly logId: string | null;
+  /** Length up to the end of the last complete line. */
   readonly bytes: number;
+  /** Bytes of an incomplete last line. The process ended while it wrote them, so it gave no signature for them. */
   readonly torn: number;
 }
 

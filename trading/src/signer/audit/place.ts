@@ -1,6 +1,9 @@
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { takeLock, type Lock } from '@sluice/gateway/store/files/lock.ts';
 import { makeFolder } from '@sluice/gateway/store/files/files.ts';
+import type { AuditHead } from '@sluice/gateway/store/sql/tables/audit-heads.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
 import { maxSlots, slotName } from './segments.ts';
 
 /** The audit log of one signing process. No other process writes it while the lock is held. */
@@ -18,4 +21,15 @@ export function takeAuditPlace(folder: string, keystore: string): AuditPlace | n
     if (lock !== null) return { folder: resolve(folder), slot, lock };
   }
   return null;
+}
+
+/** Names the machine and folder of a gateway's logs, because several machines can record their logs in one store. */
+export function auditPlaceName({ dataDir }: Pick<Store, 'dataDir'>): string {
+  return `${hostname()}:${resolve(dataDir)}`;
+}
+
+/** The recorded ends of the logs that must be here. In a shared store, those are only the ones recorded on this machine and folder. */
+export async function headsHere(store: Pick<Store, 'auditHeads' | 'dataDir' | 'databaseUrl'>): Promise<readonly AuditHead[]> {
+  const heads = await store.auditHeads.all();
+  return store.databaseUrl === null ? heads : heads.filter(({ place }) => place === auditPlaceName(store));
 }

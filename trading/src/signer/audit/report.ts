@@ -1,6 +1,6 @@
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { auditKey, logIdOf } from './mac-chain.ts';
-import { headsHere } from './heads.ts';
+import { headsHere } from './place.ts';
 import { checkLog, logIdsIn, logsIn, segmentFile } from './segments.ts';
 
 /** The result of the check of one log. */

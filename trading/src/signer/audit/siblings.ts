@@ -1,19 +1,11 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { Fault } from '../wire/fault.ts';
-import type { LogHead } from '../wire/protocol.ts';
+import { Fault, type LogHead } from '../wire/protocol.ts';
 import { ChainReader, cutFault, type RecordedEndOf } from './mac-chain.ts';
 import type { LineTimes } from './line-times.ts';
 import { findTail, isBegun, logsIn, maxSlots, segmentFile, slotName, type LogName } from './segments.ts';
 
 const pieceBytes = 1 << 18;
-
-/** The audit logs of the other signing processes on a folder. Throws a `Fault` if one is damaged, or the file system's error. */
-export interface Siblings {
-  /** Reads the lines written since the last call (at first, those of the newest segments). Returns whether there were any. */
-  read(): boolean;
-  close(): void;
-}
 
 export interface SiblingsOptions {
   readonly folder: string;
@@ -26,30 +18,37 @@ export interface SiblingsOptions {
 }
 
 /**
- * Follows the logs of all other slots. A signing process first writes its own line and then reads the others. So of two processes that
+ * The audit logs of the other signing processes on a folder. Throws a `Fault` if one is damaged, or the file system's error. A signing process first writes its own line and then reads the others. So of two processes that
  * sign at the same moment, at least one sees the other's line. The lock file of a slot is created before its log, and the lowest free
  * slot is used, so a new process is found by checking for the next lock file only. Logs that exist at the start always count, because lock
  * files may have been removed, or left out of a backup.
  */
-export function followSiblings(options: SiblingsOptions): Siblings {
-  const { folder, keystore, ownSlot } = options;
-  const logs: SiblingLog[] = [];
-  const names = new Set(logsIn(folder).keys());
-  const lastLogged = Array.from({ length: maxSlots }, (_, slot) => slot).findLast((slot) => names.has(slotName(keystore, slot))) ?? -1;
-  let slots = 0;
-  return {
-    read: () => {
-      for (; slots < maxSlots && (slots <= lastLogged || existsSync(join(folder, `${keystore}-${slots}.lock`))); slots++) {
-        if (slots !== ownSlot) logs.push(new SiblingLog({ folder, name: slotName(keystore, slots) }, options));
-      }
-      let any = false;
-      for (const log of logs) if (log.read()) any = true;
-      return any;
-    },
-    close: () => {
-      for (const log of logs) log.close();
-    },
-  };
+export class Siblings {
+  readonly #options: SiblingsOptions;
+  readonly #logs: SiblingLog[] = [];
+  readonly #lastLogged: number;
+  #slots = 0;
+
+  constructor(options: SiblingsOptions) {
+    this.#options = options;
+    const logged = logsIn(options.folder);
+    this.#lastLogged = Array.from({ length: maxSlots }, (_, slot) => logged.has(slotName(options.keystore, slot))).lastIndexOf(true);
+  }
+
+  /** Reads the lines written since the last call (at first, those of the newest segments). Returns whether there were any. */
+  read(): boolean {
+    const { folder, keystore, ownSlot } = this.#options;
+    for (; this.#slots < maxSlots; this.#slots++) {
+      const name = slotName(keystore, this.#slots);
+      if (this.#slots > this.#lastLogged && !existsSync(join(folder, `${name}.lock`))) break;
+      if (this.#slots !== ownSlot) this.#logs.push(new SiblingLog({ folder, name }, this.#options));
+    }
+    return this.#logs.map((log) => log.read()).includes(true);
+  }
+
+  close(): void {
+    for (const log of this.#logs) log.close();
+  }
 }
 
 class SiblingLog {

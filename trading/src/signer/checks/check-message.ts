@@ -16,6 +16,7 @@ import {
   isGrowth,
   isSameInstruction,
   isVenue,
+  namedInstructions,
   openedSol,
   type OpenedSol,
   readTrade,
@@ -71,7 +72,7 @@ export function judge(message: Uint8Array, wallet: string, poolAccount: Uint8Arr
   if (decoded.kind === 'malformed') return refused('malformed', decoded.reason);
   const fault = frameFault(decoded, wallet);
   if (fault !== null) return fault;
-  const instructions = decoded.instructions.map((one) => named(one, decoded.accountKeys));
+  const instructions = namedInstructions(decoded);
   const trades = instructions.filter((one) => isVenue(one.programId) && !isGrowth(one));
   const [instruction] = trades;
   if (instruction === undefined || trades.length > 1)
@@ -79,7 +80,8 @@ export function judge(message: Uint8Array, wallet: string, poolAccount: Uint8Arr
   const opened = openedSol(instructions, wallet);
   const trade = readTrade(instruction, { wallet, opened, poolAccount });
   if ('ok' in trade) return trade;
-  return judgeAround(instructions, instruction, { trade, opened, wallet });
+  const others = instructions.filter((one) => one !== instruction);
+  return judgeAround(others, new Around(wallet, trade, opened));
 }
 
 /** Checks who signs and pays, and that the message itself names all accounts. */
@@ -90,56 +92,32 @@ function frameFault({ accountKeys, addressTableLookups }: DecodedTransaction, wa
   return new Set(accountKeys).size < accountKeys.length ? refused('malformed', 'The message lists an account twice.') : null;
 }
 
-function named(instruction: DecodedTransaction['instructions'][number], keys: readonly string[]): NamedInstruction {
-  const keyAt = (index: number): string => keys[index] ?? '';
-  return {
-    programId: keyAt(instruction.programIdIndex),
-    accounts: instruction.accountIndexes.map(keyAt),
-    data: instruction.data,
-  };
-}
-
-/** The sums of all instructions except the trade. */
-interface Around {
+/** The trade of a message, and the sums of all its other instructions. */
+class Around {
+  readonly wallet: string;
+  readonly trade: Trade;
   /** The accounts of wrapped SOL that the message opens. */
   readonly opened: OpenedSol;
-  unitLimit: bigint | null;
-  unitPrice: bigint | null;
-  readonly tips: Map<keyof typeof tipAccounts, bigint>;
-  wrapped: bigint | null;
-  made: number;
-  madeRent: bigint;
-  closed: number;
+  unitLimit: bigint | null = null;
+  unitPrice: bigint | null = null;
+  readonly tips = new Map<keyof typeof tipAccounts, bigint>();
+  wrapped: bigint | null = null;
+  made = 0;
+  madeRent = 0n;
+  closed = 0;
   /** The account of wrapped SOL that the message opens is open. */
-  isSolOpen: boolean;
-  grown: bigint;
+  isSolOpen = false;
+  grown = 0n;
+
+  constructor(wallet: string, trade: Trade, opened: OpenedSol) {
+    [this.wallet, this.trade, this.opened] = [wallet, trade, opened];
+  }
 }
 
-interface Judged {
-  readonly trade: Trade;
-  readonly opened: OpenedSol;
-  readonly wallet: string;
-}
-
-function nothingAround(opened: OpenedSol): Around {
-  return {
-    opened,
-    unitLimit: null,
-    unitPrice: null,
-    tips: new Map(),
-    wrapped: null,
-    made: 0,
-    madeRent: 0n,
-    closed: 0,
-    isSolOpen: false,
-    grown: 0n,
-  };
-}
-
-function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedInstruction, { trade, opened, wallet }: Judged): Verdict {
-  const around = nothingAround(opened);
-  for (const instruction of instructions) {
-    const fault = instruction === theTrade ? null : faultAround(instruction, trade, wallet, around);
+function judgeAround(others: readonly NamedInstruction[], around: Around): Verdict {
+  const { trade } = around;
+  for (const instruction of others) {
+    const fault = faultAround(instruction, around);
     if (fault !== null) return fault;
   }
   if (around.isSolOpen) return refused('token_account', 'The account of wrapped SOL that the message opens is not closed.');
@@ -153,26 +131,26 @@ function judgeAround(instructions: readonly NamedInstruction[], theTrade: NamedI
   return { ok: true, lamports, mint: trade.baseMint, venue: trade.programId };
 }
 
-function faultAround(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+function faultAround(instruction: NamedInstruction, around: Around): Refusal | null {
   switch (instruction.programId) {
     case computeBudgetProgram:
       return computeBudgetFault(instruction, around);
     case systemProgram:
-      return systemFault(instruction, trade, wallet, around);
+      return systemFault(instruction, around);
     case associatedTokenProgram:
-      return newAccountFault(instruction, trade, wallet, around);
+      return newAccountFault(instruction, around);
     case tokenProgram:
     case token2022Program:
-      return tokenFault(instruction, trade, wallet, around);
-    case trade.programId:
-      return growthFault(instruction, trade, wallet, around);
+      return tokenFault(instruction, around);
+    case around.trade.programId:
+      return growthFault(instruction, around);
     default:
       return refused('program', `The program ${instruction.programId} is not allowed in a message with a trade.`);
   }
 }
 
-function growthFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
-  const rent = growthRentOf(instruction, trade, wallet);
+function growthFault(instruction: NamedInstruction, around: Around): Refusal | null {
+  const rent = growthRentOf(instruction, around.trade, around.wallet);
   if (rent === null || around.grown > 0n)
     return refused('trade', "An instruction grows an account that is not the trade's pool, or grows the pool twice.");
   around.grown = rent;
@@ -195,9 +173,10 @@ function computeBudgetFault({ accounts, data }: NamedInstruction, around: Around
   );
 }
 
-function systemFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+function systemFault(instruction: NamedInstruction, around: Around): Refusal | null {
+  const { trade } = around;
   const opened = trade.opensSol ? around.opened.get(instruction) : undefined;
-  if (opened === undefined || opened.address !== trade.quoteAccount) return transferFault(instruction, trade, wallet, around);
+  if (opened === undefined || opened.address !== trade.quoteAccount) return transferFault(instruction, around);
   const rent = madeRent(tokenProgram);
   if (around.wrapped !== null || opened.lamports > rent + (trade.side === 'buy' ? trade.maxIn : 0n))
     return refused('transfer', 'SOL is wrapped twice, or more of it than the trade may cost.');
@@ -207,7 +186,8 @@ function systemFault(instruction: NamedInstruction, trade: Trade, wallet: string
   return null;
 }
 
-function transferFault({ accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+function transferFault({ accounts, data }: NamedInstruction, around: Around): Refusal | null {
+  const { trade, wallet } = around;
   const view = new DataView(data.buffer, data.byteOffset, data.length);
   const [from, to = ''] = accounts;
   if (data.length !== 12 || view.getUint32(0, true) !== transferTag || accounts.length !== 2 || from !== wallet) {
@@ -234,7 +214,8 @@ function ownAccount(address: string | undefined, trade: Trade): { readonly mint:
   return null;
 }
 
-function newAccountFault({ accounts, data }: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+function newAccountFault({ accounts, data }: NamedInstruction, around: Around): Refusal | null {
+  const { trade, wallet } = around;
   const [payer, account, owner, mint, system, program] = accounts;
   const own = ownAccount(account, trade);
   const creates = data.length === 0 || (data.length === 1 && (data[0] === createTag || data[0] === createIdempotentTag));
@@ -247,7 +228,8 @@ function newAccountFault({ accounts, data }: NamedInstruction, trade: Trade, wal
   return around.made > mostAccountsMade ? refused('token_account', 'More token accounts are created than a trade has.') : null;
 }
 
-function tokenFault(instruction: NamedInstruction, trade: Trade, wallet: string, around: Around): Refusal | null {
+function tokenFault(instruction: NamedInstruction, around: Around): Refusal | null {
+  const { trade, wallet } = around;
   if (trade.opensSol && isSameInstruction(instruction, initializeTemporarySol(wallet, trade.quoteAccount))) return null;
   const { programId, accounts, data } = instruction;
   const [account, destination, owner] = accounts;

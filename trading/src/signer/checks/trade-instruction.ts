@@ -2,7 +2,7 @@ import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import { hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
 import { tokenAddress } from '@sluice/shared/solana/addresses/derived.ts';
 import { readTemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
-import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
+import type { DecodedTransaction, Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import type { CoinPositions, PoolPosition, TradeForm, TradedCoins, VenueSigning } from '@sluice/venues/seam/signing.ts';
@@ -13,6 +13,16 @@ export interface NamedInstruction {
   readonly programId: string;
   readonly accounts: readonly string[];
   readonly data: Uint8Array;
+}
+
+/** An account of a lookup table has an empty address, because the tables are unknown here. */
+export function namedInstructions({ accountKeys, instructions }: DecodedTransaction): readonly NamedInstruction[] {
+  const keyAt = (index: number): string => accountKeys[index] ?? '';
+  return instructions.map(({ programIdIndex, accountIndexes, data }) => ({
+    programId: keyAt(programIdIndex),
+    accounts: accountIndexes.map(keyAt),
+    data,
+  }));
 }
 
 /** Maximum amount that a trade costs the wallet, and the wallet's accounts that it uses. */
@@ -154,6 +164,16 @@ export function readTrade(
     maxIn: limits.maxIn,
     createdRent: rentOf(signing.createdBytes),
   };
+}
+
+/** The trade of a transaction by its fee payer; null if it does not contain exactly one. */
+export function onlyTradeOf(transaction: DecodedTransaction): Trade | null {
+  const [wallet = ''] = transaction.accountKeys;
+  const instructions = namedInstructions(transaction);
+  const context = { wallet, opened: openedSol(instructions, wallet), poolAccount: null };
+  const read = instructions.filter(({ programId }) => isVenue(programId)).map((one) => readTrade(one, context));
+  const [trade, another] = read.filter((one) => 'baseMint' in one);
+  return trade === undefined || another !== undefined ? null : trade;
 }
 
 /** Reads the data of a trade. */

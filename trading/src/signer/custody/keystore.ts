@@ -1,32 +1,16 @@
+import { readFileSync } from 'node:fs';
 import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { StoredKeystore, StoredWallet } from '@sluice/gateway/store/sql/tables/wallets.ts';
 import { deriveKey, makeSalt, seal, unseal } from './seal.ts';
 
 /** A wallet without its secret. */
-export interface WalletInfo {
-  readonly publicKey: string;
-  /** The account whose keys may trade with the wallet. Null: the operator's. */
-  readonly accountId: string | null;
-  readonly label: string | null;
-  readonly imported: boolean;
-  readonly createdAtMs: number;
-}
+export type WalletInfo = Omit<StoredWallet, 'sealedSeed'>;
 
 /** Signs for one wallet without revealing its secret. */
 export interface Signer {
   readonly publicKey: string;
   sign(message: Uint8Array): Uint8Array;
-}
-
-/** Custodial wallets of one keystore, unlocked. */
-export interface Keystore {
-  /** Null: the keystore already has `maxWallets`. */
-  create(label: string | null, accountId?: string | null): Promise<WalletInfo | null>;
-  /** Null: the keystore already has this wallet, or `maxWallets`. */
-  import(seed: Uint8Array, label: string | null, accountId?: string | null): Promise<WalletInfo | null>;
-  /** Null: no such wallet. Rejects if the stored bytes were changed. */
-  signer(publicKey: string): Promise<Signer | null>;
 }
 
 export type KeystoreOutcome =
@@ -44,7 +28,7 @@ export async function listWallets(store: Store, name: string): Promise<readonly 
 export async function openKeystore(store: Store, name: string, passphrase: string, cost: number): Promise<KeystoreOutcome> {
   const stored = (await store.wallets.keystore(name)) ?? (await createKeystore(store, name, passphrase, cost));
   const key = await unlockKeystore(name, stored, passphrase);
-  return key === null ? { ok: false, reason: 'wrong-passphrase' } : { ok: true, keystore: unlocked(store, name, key) };
+  return key === null ? { ok: false, reason: 'wrong-passphrase' } : { ok: true, keystore: new Keystore(store, name, key) };
 }
 
 /** If two processes do this at once, one of them creates it, and both use it. */
@@ -86,29 +70,46 @@ function walletContext(name: string, publicKey: string): string {
   return `sluice-wallet|1|${name}|${publicKey}`;
 }
 
-function unlocked(store: Store, name: string, key: Uint8Array): Keystore {
-  const add = async (
-    keypair: Keypair,
-    imported: boolean,
-    label: string | null,
-    accountId: string | null = null,
-  ): Promise<WalletInfo | null> => {
-    const { publicKey } = keypair;
-    const sealedSeed = sealWallet(key, name, keypair);
-    const wallet = { publicKey, accountId, label, imported, createdAtMs: store.time.nowMs(), sealedSeed };
-    return (await store.wallets.insert(name, wallet)) === 'stored' ? walletInfo(wallet) : null;
-  };
-  return {
-    create: (label, accountId) => add(generateKeypair(), false, label, accountId),
-    import: (seed, label, accountId) => add(generateKeypair(seed), true, label, accountId),
-    signer: async (publicKey) => {
-      const wallet = await store.wallets.byPublicKey(name, publicKey);
-      if (wallet === null) return null;
-      const keypair = openWallet(key, name, wallet);
-      if (keypair === null) throw new Error(`wallet ${publicKey} cannot be decrypted: its stored bytes were changed`);
-      return { publicKey, sign: (message) => signMessage(keypair, message) };
-    },
-  };
+/** Custodial wallets of one keystore, unlocked. */
+export class Keystore {
+  readonly #store: Store;
+  readonly #name: string;
+  readonly #key: Uint8Array;
+
+  constructor(store: Store, name: string, key: Uint8Array) {
+    [this.#store, this.#name, this.#key] = [store, name, key];
+  }
+
+  /** Null: the keystore already has `maxWallets`. */
+  create(label: string | null, accountId: string | null = null): Promise<WalletInfo | null> {
+    return this.#add(generateKeypair(), { label, accountId, imported: false });
+  }
+
+  /** Null: the keystore already has this wallet, or `maxWallets`. */
+  import(seed: Uint8Array, label: string | null, accountId: string | null = null): Promise<WalletInfo | null> {
+    return this.#add(generateKeypair(seed), { label, accountId, imported: true });
+  }
+
+  /** Null: no such wallet. Rejects if the stored bytes were changed. */
+  async signer(publicKey: string): Promise<Signer | null> {
+    const wallet = await this.#store.wallets.byPublicKey(this.#name, publicKey);
+    if (wallet === null) return null;
+    const keypair = openWallet(this.#key, this.#name, wallet);
+    if (keypair === null) throw new Error(`wallet ${publicKey} cannot be decrypted: its stored bytes were changed`);
+    return { publicKey, sign: (message) => signMessage(keypair, message) };
+  }
+
+  async #add(keypair: Keypair, of: Pick<StoredWallet, 'label' | 'accountId' | 'imported'>): Promise<WalletInfo | null> {
+    const sealedSeed = sealWallet(this.#key, this.#name, keypair);
+    const wallet = { ...of, publicKey: keypair.publicKey, createdAtMs: this.#store.time.nowMs(), sealedSeed };
+    return (await this.#store.wallets.insert(this.#name, wallet)) === 'stored' ? walletInfo(wallet) : null;
+  }
+}
+
+/** Reads a passphrase from a file. Null: the file is empty. Throws the system's error if it cannot be read. */
+export function readPassphraseFile(file: string): string | null {
+  const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  return text === '' ? null : text;
 }
 
 /** A stored wallet without its sealed secret. */

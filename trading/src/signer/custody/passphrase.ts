@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
 import { aboutDataDir, readOrMakeSecret } from '@sluice/gateway/store/files/files.ts';
-import { readPassphraseFile } from './passphrase-file.ts';
+import { readPassphraseFile } from './keystore.ts';
 import { passphraseCost, randomPassphraseCost } from './seal.ts';
 
 type CustodyConfig = Pick<Config, 'rpc' | 'dataDir' | 'keystorePassphraseFile'>;

@@ -1,6 +1,6 @@
 import { signMessage, verifySignature, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
-import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 
 /**
  * The operator's policy for all wallets of a keystore. It is signed with a key that no part of the product holds. It can only narrow the
@@ -70,16 +70,12 @@ export function openPolicy(content: string, publicKey: string, keystore: string)
   };
 }
 
-export function isAddress(text: unknown): text is string {
-  return typeof text === 'string' && text.length <= 44 && decodeBase58(text)?.length === 32;
-}
-
 function isLimit(value: unknown): boolean {
   return value === null || (typeof value === 'string' && lamportsForm.test(value));
 }
 
 function isList(value: unknown): boolean {
-  return value === null || (Array.isArray(value) && value.length <= maxListed && value.every(isAddress));
+  return value === null || (Array.isArray(value) && value.length <= maxListed && value.every((one) => typeof one === 'string' && isAddress(one)));
 }
 
 /** Adds a prefix, so that the signature cannot be used for any other purpose. */

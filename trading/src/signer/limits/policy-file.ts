@@ -3,7 +3,8 @@ import { closeSync, fsyncSync, openSync, renameSync, statSync, writeFileSync } f
 import { join } from 'node:path';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';
 import { giveToOwner } from '@sluice/gateway/store/files/files.ts';
-import { isAddress, openPolicy, type Policy } from './operator-policy.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import { openPolicy, type Policy } from './operator-policy.ts';
 
 /** The longest file. Two full lists of addresses need a tenth of it. */
 const maxFileBytes = 1 << 20;

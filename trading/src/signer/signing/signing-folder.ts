@@ -2,13 +2,12 @@ import type { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import type { AuditEntry } from '../audit/entry.ts';
 import { LineTimes } from '../audit/line-times.ts';
 import { openAuditLog, type AuditLog } from '../audit/log.ts';
-import { followSiblings, type Siblings } from '../audit/siblings.ts';
+import { Siblings } from '../audit/siblings.ts';
 import { logIdsIn, slotName } from '../audit/segments.ts';
-import { Fault } from '../wire/fault.ts';
 import { policyStamp, readPolicy, type PolicyFiles } from '../limits/policy-file.ts';
 import type { Policy } from '../limits/operator-policy.ts';
-import { createSpend, type Spend } from '../limits/daily-spend.ts';
-import type { LogHead } from '../wire/protocol.ts';
+import { Spend } from '../limits/daily-spend.ts';
+import { Fault, type LogHead } from '../wire/protocol.ts';
 import type { StartTerms } from './start-terms.ts';
 
 /** What the signing process reads from its folder: the audit logs, the sums of past spend, and the operator's policy. */
@@ -35,7 +34,7 @@ export function openSigningFolder(
   if (missing !== undefined) {
     throw new Fault('audit_missing', `${folder} has no log ${missing[0]}, which had ${missing[1].lines} lines: sluice wallets audit`);
   }
-  const [ownSpend, spend] = [createSpend(), createSpend()];
+  const [ownSpend, spend] = [new Spend(), new Spend()];
   let isOpen = false;
   let policyVersion = 0;
   const nowMs = (): number => time.nowMs();
@@ -58,7 +57,7 @@ export function openSigningFolder(
   if (!opened.ok) throw new Fault('audit_damaged', `${opened.file}: line ${opened.line} ${opened.reason}`);
   ownTimes.end();
   const times = (): LineTimes => new LineTimes({ nowMs, isNew: isOpen, take });
-  const siblings = followSiblings({ folder, keystore, ownSlot: slot, key, recordedEnd, times });
+  const siblings = new Siblings({ folder, keystore, ownSlot: slot, key, recordedEnd, times });
   siblings.read();
   isOpen = true;
   const { log: audit } = opened;
