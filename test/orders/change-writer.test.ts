@@ -1,8 +1,8 @@
 import type { Advance } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { FollowedOrders, type Followed } from '../../trading/src/follow/followed-orders.ts';
-import { noFollowerCounts } from '../../trading/src/follow/follower-counters.ts';
+import { noFollowerCounts } from '../../trading/src/follow/followed-orders.ts';
 import { ChangeWriter } from '../../trading/src/follow/storing/change-writer.ts';
-import { createTryStore } from '../../trading/src/follow/storing/try-store.ts';
+import { createTryStore } from '../../trading/src/follow/storing/change-writer.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { expect, test } from 'vitest';
 import { fastClock } from '../support/clocks.ts';

@@ -40,11 +40,7 @@ async function threaded(
   const changes: PublishedOrder[] = [];
   const { dataDir, databaseUrl } = world.store;
   const follower = new ThreadedFollower({
-    store: { dataDir, databaseUrl },
-    httpUrls,
-    broadcast,
-    gatewayId,
-    takesOverAtOnce: false,
+    settings: { store: { dataDir, databaseUrl }, httpUrls, broadcast, gatewayId, takesOverAtOnce: false },
     onChange: (order) => void changes.push(order),
     newestSlot,
     blockHeight: () => world.chain.blockHeight,
@@ -193,11 +189,13 @@ test('a store that cannot be opened is tried again until the gateway ends', asyn
   world = await startWorld();
   let begun = 0;
   const follower = new ThreadedFollower({
-    store: { dataDir: '/dev/null', databaseUrl: null },
-    httpUrls: [],
-    broadcast: noPaidLanes,
-    gatewayId: 'gateway',
-    takesOverAtOnce: false,
+    settings: {
+      store: { dataDir: '/dev/null', databaseUrl: null },
+      httpUrls: [],
+      broadcast: noPaidLanes,
+      gatewayId: 'gateway',
+      takesOverAtOnce: false,
+    },
     onChange: () => undefined,
     newestSlot,
     blockHeight: () => null,

@@ -2,7 +2,7 @@ import { startIngest } from '@sluice/ingest/ingest.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/market/pools/in-process-pool-directory.ts';
 import { LazyEvent } from '../../../gateway/src/stream/history/lazy-event.ts';
 import { HotState } from '../../../trading/src/state/hot-state.ts';
-import { warmNewTokens } from '../../../trading/src/state/warm-ahead.ts';
+import { warmNewTokens } from '../../../trading/src/api/log-listeners.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { expect, it } from 'vitest';
@@ -25,7 +25,7 @@ it('new coins of the log are followed before anybody requests them', async () =>
   const state = new HotState({ directory: new InProcessPoolDirectory(), ...rpc, venues, log, signal: ending.signal });
   try {
     const coins: { readonly mint: string; readonly atMs: number }[] = [];
-    const follower = warmNewTokens(state, venues);
+    const follower = warmNewTokens(state.markets, venues);
     await subscriber.start({
       onEntry: (entry, replayed) => {
         const lazy = new LazyEvent(entry);

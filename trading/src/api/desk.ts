@@ -12,8 +12,6 @@ import type { LogListener } from '@sluice/gateway/stream/delivery/delivery.ts';
 import type { OrderEndpoint } from './order-call.ts';
 import { pumpPortalEndpoints } from './endpoints/pumpportal/endpoints.ts';
 import { tradeEndpoints } from './endpoints/trade-endpoints.ts';
-import { transactionEndpoints } from './endpoints/transaction-endpoints.ts';
-import { seenTrades } from '../follow/seen-trades.ts';
 import { followStoredOrders } from '../follow/storing/follow-stored.ts';
 import { ThreadedFollower } from '../follow/thread/threaded-follower.ts';
 import { createOrderLedger } from '../model/order-ledger.ts';
@@ -32,7 +30,7 @@ import { laneTips } from '../prepare/tips.ts';
 import { Simulator } from '../nodes/simulate/simulator.ts';
 import { HotState } from '../state/hot-state.ts';
 import { OwnOrders } from '../state/own-orders.ts';
-import { warmNewTokens } from '../state/warm-ahead.ts';
+import { seenTrades, warmNewTokens } from './log-listeners.ts';
 
 /** Longest wait of a call for the first blockhash of a desk. */
 const readyWithinMs = 1_500;
@@ -97,11 +95,13 @@ export function openDesk(of: DeskParts): TradingDesk {
   const { orders, paper } = store;
   const ledger = createOrderLedger({ orders, publisher: { publish: onChange }, clock, log });
   const follower = new ThreadedFollower({
-    store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl, signerDir: store.signerDir },
-    httpUrls: rpc.httpUrls,
-    broadcast,
-    gatewayId,
-    takesOverAtOnce,
+    settings: {
+      store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl, signerDir: store.signerDir },
+      httpUrls: rpc.httpUrls,
+      broadcast,
+      gatewayId,
+      takesOverAtOnce,
+    },
     onChange,
     newestSlot,
     blockHeight: () => blockhashes.height,
@@ -118,15 +118,14 @@ export function openDesk(of: DeskParts): TradingDesk {
     maxDayLamports: limits.maxDayLamports,
   });
   const endpoints = [
-    ...tradeEndpoints(placeOrder, venues),
-    ...transactionEndpoints({ ...parts, sendSigned: createSendSigned(parts) }),
+    ...tradeEndpoints({ ...parts, placeOrder, sendSigned: createSendSigned(parts) }),
     ...pumpPortalEndpoints({ ...parts, placeOrder, hasBlockEngine: broadcast.jitoUrl !== null }),
   ];
   const storedFollowed = followStoredOrders({ chain, follower, orders, ledger, gatewayId, log, signal });
   return {
     placeOrder,
     endpoints: new Map(endpoints.map((endpoint) => [endpoint.spec.id, endpoint])),
-    listeners: [warmNewTokens(state, venues), seenTrades(follower)],
+    listeners: [warmNewTokens(state.markets, venues), seenTrades(follower)],
     ready: untilReady(() => blockhashes.current !== null, signal),
     storedFollowed,
     report: () => ({ open: follower.size, follow: follower.report, state: state.counts(), simulator: simulator.counters }),

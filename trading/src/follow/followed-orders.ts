@@ -7,6 +7,22 @@ import type { Landing, TrackedOrder } from './evidence/tracked-order.ts';
 /** Maximum number of open orders that are followed at a time. At this number, no order is accepted (`hasRoom`) or claimed. */
 export const maxFollowed = 10_000;
 
+export const noFollowerCounts = {
+  polls: 0,
+  heights: 0,
+  malformed: 0,
+  unanswered: 0,
+  followed: 0,
+  takenOver: 0,
+  forgotten: 0,
+  advanced: 0,
+  stale: 0,
+  contradictions: 0,
+  storeFailures: 0,
+  refused: 0,
+};
+export type FollowerCounters = typeof noFollowerCounts;
+
 /** An order that is followed, with the state of its follower. */
 export interface Followed extends TrackedOrder {
   /** Whether the broadcaster is sending its message repeatedly. */

@@ -8,14 +8,13 @@ import { endStates, type OpenOrder } from '@sluice/gateway/store/order-model/ord
 import type { Broadcaster } from '../send/broadcaster.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import { FollowedOrders, type Followed, type OpenByState } from './followed-orders.ts';
-import { noFollowerCounts, type FollowerCounters } from './follower-counters.ts';
+import { noFollowerCounts, type FollowerCounters } from './followed-orders.ts';
 import { LandedReader } from './evidence/landed-reader.ts';
 import { createMessageActions, type MessageActions } from './message-actions.ts';
 import { createOrderClaims } from './storing/order-claims.ts';
-import { ChangeWriter } from './storing/change-writer.ts';
+import { ChangeWriter, createTryStore, type TryStore } from './storing/change-writer.ts';
 import type { FinalizedPoint } from './evidence/signature-status.ts';
 import { StatusPoller, type PolledOrders } from './evidence/status-poller.ts';
-import { createTryStore, type TryStore } from './storing/try-store.ts';
 import { findEvidence, landedSlotOf, isNewView } from './evidence/tracked-order.ts';
 import { createWaker, type Waker } from './thread/waker.ts';
 

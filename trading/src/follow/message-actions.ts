@@ -15,17 +15,10 @@ export interface MessageActionsOptions {
   readonly signal: AbortSignal;
 }
 
-/** Sends the message of an order repeatedly until it is in a block, and then reads what the transaction did. */
-export interface MessageActions {
-  /** Starts what the finding demands. */
-  act(followed: Followed, finding: Pick<OrderFinding, 'broadcast' | 'read'>): void;
-  /** Call when no followed order has this message any more. */
-  drop(signature: string): void;
-  /** Resolves when all reads have ended. Call it after `signal` has fired. */
-  ended(): Promise<void>;
-}
+export type MessageActions = ReturnType<typeof createMessageActions>;
 
-export function createMessageActions({ broadcaster, reader, quoteOf, onRead, clock, signal }: MessageActionsOptions): MessageActions {
+/** Sends the message of an order repeatedly until it is in a block, and then reads what the transaction did. */
+export function createMessageActions({ broadcaster, reader, quoteOf, onRead, clock, signal }: MessageActionsOptions) {
   const reads = new Set<Promise<void>>();
 
   function setSending(followed: Followed, sending: boolean): void {
@@ -62,11 +55,14 @@ export function createMessageActions({ broadcaster, reader, quoteOf, onRead, clo
   }
 
   return {
-    act(followed, finding) {
+    /** Starts what the finding demands. */
+    act(followed: Followed, finding: Pick<OrderFinding, 'broadcast' | 'read'>): void {
       setSending(followed, finding.broadcast === 'send');
       if (finding.read !== null) read(followed, finding.read);
     },
-    drop: (signature) => broadcaster.stop(signature),
-    ended: async () => void (await Promise.all(reads)),
+    /** Call when no followed order has this message any more. */
+    drop: (signature: string): void => broadcaster.stop(signature),
+    /** Resolves when all reads have ended. Call it after `signal` has fired. */
+    ended: async (): Promise<void> => void (await Promise.all(reads)),
   };
 }

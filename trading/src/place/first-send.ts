@@ -3,7 +3,7 @@ import type { NewOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { OrderLedger } from '../model/order-ledger.ts';
 import type { OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
-import type { OrderFollower } from '../follow/order-follower.ts';
+import type { ThreadedFollower } from '../follow/thread/threaded-follower.ts';
 import type { FirstRound } from '../send/first-round.ts';
 
 /**
@@ -22,7 +22,7 @@ export type SendFirst = (signature: string, wire: Uint8Array, blockEngineOnly: b
 interface FirstSendParts {
   readonly log: Pick<Logger, 'error'>;
   readonly ledger: Pick<OrderLedger, 'apply'>;
-  readonly follower: Pick<OrderFollower, 'follow'>;
+  readonly follower: Pick<ThreadedFollower, 'follow'>;
   readonly sendFirst: SendFirst;
 }
 

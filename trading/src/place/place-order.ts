@@ -7,7 +7,7 @@ import { wrongFields } from '../quote/best-quote.ts';
 import type { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import type { PaperTable } from '@sluice/gateway/store/sql/tables/orders/paper.ts';
-import type { OrderFollower } from '../follow/order-follower.ts';
+import type { ThreadedFollower } from '../follow/thread/threaded-follower.ts';
 import type { OrderLedger } from '../model/order-ledger.ts';
 import type { OrderStats } from '../model/order-stats.ts';
 import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
@@ -53,7 +53,7 @@ export interface PlaceParts {
   readonly ledger: OrderLedger;
   readonly storeGate: StoreGate;
   readonly sendFirst: SendFirst;
-  readonly follower: Pick<OrderFollower, 'follow' | 'hasRoom'>;
+  readonly follower: Pick<ThreadedFollower, 'follow' | 'hasRoom'>;
   readonly gatewayId: string;
   readonly stats: Pick<OrderStats, 'executed'>;
   readonly maxDayLamports: bigint;

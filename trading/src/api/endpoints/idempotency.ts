@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import { maxIdempotencyKeyChars } from '@sluice/shared/wire/rest/endpoint.ts';
+import { maxIdempotencyKeyChars, type EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { wrongFields, type QuoteRefusal } from '../../quote/best-quote.ts';
 import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
+import type { Owner } from '@sluice/gateway/store/order-model/owner.ts';
+import type { Outcome, Refusal } from '../../place/outcome.ts';
 import type { OrderCall } from '../order-call.ts';
 
 /** The use of the header `Idempotency-Key`: null if the header is missing, or what is wrong with it. */
@@ -36,12 +38,19 @@ function canonical(value: unknown): string {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
 }
 
-/** Reads the `Idempotency-Key` of a call, and runs it with that key. */
-export async function withIdempotency<Answer>(
-  { idempotencyKey, body }: Pick<OrderCall, 'idempotencyKey' | 'body'>,
-  endpoint: string,
-  run: (use: IdempotencyUse | null) => Promise<Answer>,
-): Promise<Answer | QuoteRefusal> {
-  const read = readIdempotency(idempotencyKey, endpoint, body);
-  return read.ok ? run(read.use) : wrongFields({ 'Idempotency-Key': read.fault });
+/** Answers a call that may spend: runs it for its owner, with its `Idempotency-Key`, if its body was read without a fault. */
+export async function answerOnce<Read extends object, Json>(
+  { owner, idempotencyKey, body }: Pick<OrderCall, 'owner' | 'idempotencyKey' | 'body'>,
+  { id }: EndpointSpec,
+  read: Read | QuoteRefusal,
+  place: (owner: Owner, read: Read, use: IdempotencyUse | null) => Promise<Outcome<Json>>,
+): Promise<{ readonly json: Json; readonly headers?: Readonly<Record<string, string>> } | Refusal> {
+  if (owner === null) return { error: 'UNAUTHENTICATED' };
+  if ('error' in read) return read;
+  const idempotency = readIdempotency(idempotencyKey, id, body);
+  if (!idempotency.ok) return wrongFields({ 'Idempotency-Key': idempotency.fault });
+  const outcome = await place(owner, read, idempotency.use);
+  if ('error' in outcome) return outcome;
+  const { answer: json, isReplay } = outcome;
+  return isReplay ? { json, headers: { 'Idempotency-Replayed': 'true' } } : { json };
 }

@@ -8,8 +8,7 @@ import type { OrderAnswer, OrderCall } from '../order-call.ts';
 import { AnsweredCalls } from './answered-calls.ts';
 import type { Mailboxes } from './mailboxes.ts';
 import { openRecord, sealRecord, type HandedAnswer, type HandedCall } from './handed-record.ts';
-import { PendingCall } from './pending-call.ts';
-import { tooManyWait } from './role-answers.ts';
+import { PendingCall, tooManyWait } from './pending-call.ts';
 
 /** How long a caller waits for an answer, takeovers included. */
 const answerWithinMs = 10_000;

@@ -10,23 +10,7 @@ const mailboxTtlMs = 30_000;
 /** The result of `putCall`. `moved`: nothing was put, because another term of the role is current. `fence` is its fence, or 0 if there is none. */
 export type PutOutcome = { readonly kind: 'put' } | { readonly kind: 'full' } | { readonly kind: 'moved'; readonly fence: number };
 
-/**
- * Queues of records in Redis. Each record is taken once, in the order in which records were put. Every term of the role has a mailbox of
- * its own for calls, so that no later holder finds a call that its caller has given up.
- */
-export interface Mailboxes {
-  /** The mailbox of calls to one term of the role. */
-  callsOf(fence: number): string;
-  /** The mailbox of answers to one gateway. */
-  answersOf(gateway: string): string;
-  /** Puts a call into the mailbox of a term, if that is still the current one. Rejects with a `RedisFault`; then it is unknown whether the call was put. */
-  putCall(fence: number, record: Buffer): Promise<PutOutcome>;
-  /** Puts an answer. A full mailbox loses it. Rejects with a `RedisFault`. */
-  putAnswer(mailbox: string, record: Buffer): Promise<void>;
-  /** The oldest record of the first mailbox that has one; null if none came within the time (whole seconds). Rejects with a `RedisFault`. */
-  take(mailboxes: readonly string[], withinS: number): Promise<{ readonly mailbox: string; readonly record: Buffer } | null>;
-  close(): void;
-}
+export type Mailboxes = Awaited<ReturnType<typeof openMailboxes>>;
 
 const putAnswerScript = script(`
 if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[2]) then return end
@@ -44,8 +28,12 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 'put'
 `);
 
-/** The mailboxes of a role. Rejects with a `BusError` if Redis cannot be reached. */
-export async function openMailboxes(urls: readonly string[], role: string, log: Logger): Promise<Mailboxes> {
+/**
+ * The mailboxes of a role: queues of records in Redis. Each record is taken once, in the order in which records were put. Every term of the
+ * role has a mailbox of its own for calls, so that no later holder finds a call that its caller has given up. Rejects with a `BusError` if
+ * Redis cannot be reached; methods reject with a `RedisFault`.
+ */
+export async function openMailboxes(urls: readonly string[], role: string, log: Logger) {
   const writer = await RedisConnection.open(urls, 'orders', log);
   // A connection that waits for records can send no other command.
   const reader = await RedisConnection.open(urls, 'orders-wait', log).catch((error: unknown) => {
@@ -55,15 +43,21 @@ export async function openMailboxes(urls: readonly string[], role: string, log: 
   // The hash tag is that of the leases, because a script reads the lease and the mailbox together.
   const callsOf = (fence: number): string => `{sluice}:orders:${role}:calls:${fence}`;
   return {
+    /** The mailbox of calls to one term of the role. */
     callsOf,
-    answersOf: (gateway) => `{sluice}:orders:${role}:answers:${gateway}`,
-    putCall: async (fence, record) => {
+    /** The mailbox of answers to one gateway. */
+    answersOf: (gateway: string) => `{sluice}:orders:${role}:answers:${gateway}`,
+    /** Puts a call into the mailbox of a term, if that is still the current one. If it rejects, it is unknown whether the call was put. */
+    putCall: async (fence: number, record: Buffer): Promise<PutOutcome> => {
       const reply = await writer.run(putCallScript, [callsOf(fence), redisKeys.lease(role)], [record, maxWaiting, mailboxTtlMs, fence]);
       const text = (reply as Buffer).toString('latin1');
       return text === 'put' || text === 'full' ? { kind: text } : { kind: 'moved', fence: Number(text) };
     },
-    putAnswer: async (mailbox, record) => void (await writer.run(putAnswerScript, [mailbox], [record, maxWaiting, mailboxTtlMs])),
-    take: async (mailboxes, withinS) => {
+    /** Puts an answer. A full mailbox loses it. */
+    putAnswer: async (mailbox: string, record: Buffer): Promise<void> =>
+      void (await writer.run(putAnswerScript, [mailbox], [record, maxWaiting, mailboxTtlMs])),
+    /** The oldest record of the first mailbox that has one; null if none came within the time (whole seconds). */
+    take: async (mailboxes: readonly string[], withinS: number) => {
       const taken = (await reader.binary('blpop', [...mailboxes, withinS])) as readonly [Buffer, Buffer] | null;
       return taken === null ? null : { mailbox: taken[0].toString('utf8'), record: taken[1] };
     },

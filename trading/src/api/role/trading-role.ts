@@ -7,7 +7,7 @@ import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import type { OrderAnswer, OrderCall } from '../order-call.ts';
 import { openMailboxes } from './mailboxes.ts';
 import { HandOver, type HandOverCounters } from './hand-over.ts';
-import { nobodyTrades } from './role-answers.ts';
+import { nobodyTrades } from './pending-call.ts';
 
 export interface RoleReport {
   /** Which gateway holds the role; null while that is unknown, as it is while Redis does not answer. */

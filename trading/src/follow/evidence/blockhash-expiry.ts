@@ -16,23 +16,15 @@ const maxAtOnce = 16;
 /** Most blockhashes remembered. Beyond that the oldest is forgotten, and asked about again if needed. */
 const maxRemembered = 4_096;
 
-/** Which blockhashes have expired on the finalized chain of one node. According to that node, messages with such a blockhash cannot land any more. */
-export interface BlockhashExpiry {
-  /** Asks about the blockhashes that are not known to have expired. `point`: the node's finalized block; answers of older slots are ignored. */
-  check(orders: readonly TrackedOrder[], point: FinalizedPoint, nowMs: number): Promise<void>;
-  /**
-   * For an order whose last valid block is below `point`. Only one endpoint may have reported that block, so the blockhash must have expired as
-   * well, or, if the node does not report that, the height must exceed the margin. With a single node, both are required.
-   */
-  cannotLand(tracked: TrackedOrder, point: FinalizedPoint): boolean;
-}
+export type BlockhashExpiry = ReturnType<typeof createBlockhashExpiry>;
 
 interface Asked {
   readonly atMs: number;
   isExpired: boolean | null;
 }
 
-export function createBlockhashExpiry(ask: Asking, newestSlot: () => number): BlockhashExpiry {
+/** Which blockhashes have expired on the finalized chain of one node. According to that node, messages with such a blockhash cannot land any more. */
+export function createBlockhashExpiry(ask: Asking, newestSlot: () => number) {
   const asked = new Map<string, Asked>();
   const blockhashes = new WeakMap<TrackedOrder, string>();
 
@@ -55,7 +47,8 @@ export function createBlockhashExpiry(ask: Asking, newestSlot: () => number): Bl
   }
 
   return {
-    async check(orders, point, nowMs) {
+    /** Asks about the blockhashes that are not known to have expired. `point`: the node's finalized block; answers of older slots are ignored. */
+    async check(orders: readonly TrackedOrder[], point: FinalizedPoint, nowMs: number): Promise<void> {
       const isDue = (one: string): boolean => {
         const known = asked.get(one);
         return known === undefined || (known.isExpired !== true && nowMs - known.atMs >= askEveryMs);
@@ -72,7 +65,11 @@ export function createBlockhashExpiry(ask: Asking, newestSlot: () => number): Bl
       }
       await Promise.all(due.map((blockhash) => askOne(blockhash, point)));
     },
-    cannotLand(tracked, { blockHeight }) {
+    /**
+     * For an order whose last valid block is below `point`. Only one endpoint may have reported that block, so the blockhash must have expired as
+     * well, or, if the node does not report that, the height must exceed the margin. With a single node, both are required.
+     */
+    cannotLand(tracked: TrackedOrder, { blockHeight }: FinalizedPoint): boolean {
       const { lastValidBlockHeight, views } = tracked;
       const isExpired = asked.get(blockhashOf(tracked))?.isExpired ?? null;
       if (isExpired === true && views.length > 1) return true;

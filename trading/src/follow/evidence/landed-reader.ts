@@ -65,17 +65,11 @@ function tradeOf({ terms, signedBytes }: LandedOrder): Trade | null {
 /** The quoted amounts with their bounds, the likelier first: the output, or, if the output is exact, the input. */
 function quotedBounds(quoteJson: string | null, side: OrderTerms['side']): Pick<FailureTerms, 'quoted' | 'bound'>[] {
   if (quoteJson === null) return [];
-  const quote = JSON.parse(quoteJson) as Pick<QuoteObject, 'inAmount' | 'outAmount' | 'minOut' | 'maxIn'>;
-  const [inAmount, outAmount, minOut, maxIn] = [quote.inAmount, quote.outAmount, quote.minOut, quote.maxIn].map(BigInt) as [
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-  ];
-  const out = { quoted: outAmount, bound: minOut };
+  const { inAmount, outAmount, minOut, maxIn } = JSON.parse(quoteJson) as Pick<QuoteObject, 'inAmount' | 'outAmount' | 'minOut' | 'maxIn'>;
+  const out = { quoted: BigInt(outAmount), bound: BigInt(minOut) };
   if (side === 'sell') return [out];
-  const cost = { quoted: inAmount, bound: maxIn };
-  return minOut === outAmount && maxIn > inAmount ? [cost, out] : [out, cost];
+  const cost = { quoted: BigInt(inAmount), bound: BigInt(maxIn) };
+  return out.bound === out.quoted && cost.bound > cost.quoted ? [cost, out] : [out, cost];
 }
 
 /** The terms without balances, because the balances at the moment of landing are not known any more. */

@@ -32,15 +32,13 @@ export interface PolledOrders<Order extends TrackedOrder> {
   onFinalized(node: number, point: FinalizedPoint): void;
 }
 
-export type PollCounter = 'polls' | 'heights' | 'malformed' | 'unanswered';
-
 export interface StatusPollerOptions<Order extends TrackedOrder> {
   readonly node: SendNode;
   /** Index of the node among all nodes. */
   readonly index: number;
   readonly orders: PolledOrders<Order>;
   readonly newestSlot: () => number;
-  readonly counters: Record<PollCounter, number>;
+  readonly counters: Record<'polls' | 'heights' | 'malformed' | 'unanswered', number>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }

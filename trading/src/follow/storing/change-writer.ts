@@ -4,8 +4,7 @@ import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { Advance, AdvanceOutcome, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { judge } from '@sluice/gateway/store/order-model/life.ts';
 import type { Followed } from '../followed-orders.ts';
-import type { FollowerCounters } from '../follower-counters.ts';
-import type { TryStore } from './try-store.ts';
+import type { FollowerCounters } from '../followed-orders.ts';
 import { createWaker, type Waker } from '../thread/waker.ts';
 
 /**
@@ -18,6 +17,25 @@ const usualChanges = 8;
 const maxChanges = 32;
 /** Pause after a failure of the store. */
 const storePauseMs = 500;
+
+/** Calls the store. Resolves with null if it fails; the first failure in a row is logged. */
+export type TryStore = <T>(work: () => Promise<T>) => Promise<T | null>;
+
+export function createTryStore(counters: Pick<FollowerCounters, 'storeFailures'>, log: Pick<Logger, 'error'>): TryStore {
+  let fails = false;
+  return async (work) => {
+    try {
+      const result = await work();
+      fails = false;
+      return result;
+    } catch (error) {
+      counters.storeFailures++;
+      if (!fails) log.error({ err: error }, 'order_store_failed');
+      fails = true;
+      return null;
+    }
+  };
+}
 
 export interface ChangeWriterOptions {
   readonly orders: Pick<OrderTable, 'advanceAll'>;

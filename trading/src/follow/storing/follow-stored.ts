@@ -7,7 +7,7 @@ import { maxOrderRows } from '@sluice/gateway/store/sql/tables/orders/order-rows
 import type { FollowingGateway } from '@sluice/gateway/store/sql/tables/orders/order-claims.ts';
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import type { ChainIdentity } from '../../nodes/chain-identity.ts';
-import type { OrderFollower } from '../order-follower.ts';
+import type { ThreadedFollower } from '../thread/threaded-follower.ts';
 
 /** Pause before the next attempt if the store did not answer. */
 const againMs = 500;
@@ -20,7 +20,7 @@ const chainHasEnded: OrderError = {
 
 export interface StoredOrdersParts {
   readonly chain: Pick<ChainIdentity, 'known'>;
-  readonly follower: Pick<OrderFollower, 'start'>;
+  readonly follower: Pick<ThreadedFollower, 'start'>;
   readonly orders: Pick<OrderTable, 'openElsewhere'>;
   readonly ledger: { apply(order: OpenOrder, evidence: Evidence): Promise<OpenOrder> };
   readonly gatewayId: string;

@@ -5,9 +5,9 @@ import { maxOrderRows } from '@sluice/gateway/store/sql/tables/orders/order-rows
 import type { FollowingGateway } from '@sluice/gateway/store/sql/tables/orders/order-claims.ts';
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { endStates, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
-import type { FollowerCounters } from '../follower-counters.ts';
+import type { FollowerCounters } from '../followed-orders.ts';
 import { maxFollowed, type FollowedOrders } from '../followed-orders.ts';
-import type { TryStore } from './try-store.ts';
+import type { TryStore } from './change-writer.ts';
 import { createWaker } from '../thread/waker.ts';
 
 /** How often the claim on the orders is renewed, and how long it lasts. After that another gateway takes the orders over. */
@@ -39,14 +39,7 @@ export interface OrderClaimsOptions {
 }
 
 /** Claims the stored orders that this gateway must follow: its own, those that other gateways left, and those that it forgot. */
-export interface OrderClaims {
-  /** Follows all open orders of this gateway, and those that others left. Rejects if the store cannot be read. */
-  followAll(): Promise<void>;
-  /** Renews the claim and follows more orders, until `signal` fires. */
-  run(): Promise<void>;
-}
-
-export function createOrderClaims(options: OrderClaimsOptions): OrderClaims {
+export function createOrderClaims(options: OrderClaimsOptions) {
   const { orders, gateway, takesOverAtOnce, placesSinceMs, followed, followStored, counters, tryStore, clock, log, signal } = options;
   let checkedUpTo: string | null = null;
 
@@ -80,7 +73,8 @@ export function createOrderClaims(options: OrderClaimsOptions): OrderClaims {
   }
 
   return {
-    async followAll() {
+    /** Follows all open orders of this gateway, and those that others left. Rejects if the store cannot be read. */
+    async followAll(): Promise<void> {
       for (let after: string | null = null; ;) {
         const page: readonly StoredOrder[] = await orders.openOf(gateway, after, maxOrderRows);
         for (const order of page) if (!isBeingPlaced(order)) followStored(order);
@@ -89,7 +83,8 @@ export function createOrderClaims(options: OrderClaimsOptions): OrderClaims {
       }
       await claim(takesOverAtOnce);
     },
-    async run() {
+    /** Renews the claim and follows more orders, until `signal` fires. */
+    async run(): Promise<void> {
       const waker = createWaker(signal, clock);
       for (;;) {
         await waker.wait(claimEveryMs);

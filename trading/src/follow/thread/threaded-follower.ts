@@ -6,12 +6,11 @@ import type { LevelWithSilent, Logger } from '@sluice/shared/runtime/log/log.ts'
 import { beginThread, RestartingThread } from '@sluice/shared/runtime/thread/restarting-thread.ts';
 import { programUrl } from '@sluice/shared/runtime/thread/programs.ts';
 import { endStates, publishedFields, type OpenOrder, type PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
-import { maxFollowed } from '../followed-orders.ts';
+import { maxFollowed, noFollowerCounts, type FollowerCounters, type OpenByState } from '../followed-orders.ts';
+import type { LaneCounters } from '../../send/lane.ts';
 import type { StorePlace } from '@sluice/gateway/store/store.ts';
-import { noFollowerCounts } from '../follower-counters.ts';
-import { noReads } from '../evidence/landed-reader.ts';
+import { noReads, type LandedReader } from '../evidence/landed-reader.ts';
 import { wallOffsetMs } from './relayed-clock.ts';
-import type { FollowReport, OrderFollower } from '../order-follower.ts';
 
 /** How often the thread receives the newest slot, the block height and the time. */
 const knownEveryMs = 200;
@@ -19,6 +18,14 @@ const knownEveryMs = 200;
 const batchWithinMs = 50;
 /** A thread that has not ended by then is terminated. Until then it may release its orders and close its connections. */
 const endWithinMs = 10_000;
+
+/** The state of a follower, at most some seconds old. */
+export interface FollowReport {
+  readonly counters: Readonly<FollowerCounters>;
+  readonly openByState: OpenByState;
+  readonly reads: LandedReader['counters'];
+  readonly lanes: readonly { readonly name: string; readonly counters: Readonly<LaneCounters> }[];
+}
 
 /** The settings of a thread. */
 export interface FollowerSettings {
@@ -68,7 +75,8 @@ export type FromThread =
   | { readonly op: 'changed'; readonly changes: readonly OrderChanges[] }
   | { readonly op: 'report'; readonly report: FollowReport };
 
-export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' | 'genesisHash' | 'placesSinceMs' | 'wallOffsetMs'> {
+export interface ThreadedFollowerOptions {
+  readonly settings: Omit<FollowerSettings, 'level' | 'genesisHash' | 'placesSinceMs' | 'wallOffsetMs'>;
   /** Called after each stored change. `landedSlot`: the slot in which the nodes agree that it landed. Must not throw. */
   readonly onChange: (order: PublishedOrder, landedSlot: number | null) => void;
   /** The newest slot that the gateway knows. */
@@ -85,7 +93,7 @@ export interface ThreadedFollowerOptions extends Omit<FollowerSettings, 'level' 
  * A `Follower` in a thread of its own, so that a slot that ends a hundred orders does not delay requests. If the thread ends, a new one
  * starts and loads the orders from the store.
  */
-export class ThreadedFollower implements OrderFollower {
+export class ThreadedFollower {
   readonly #options: ThreadedFollowerOptions;
   #placesSinceMs: number | null;
   /** The followed orders by id, as far as the thread has reported. */
@@ -106,6 +114,7 @@ export class ThreadedFollower implements OrderFollower {
     this.#placesSinceMs = options.clock.wallMs();
   }
 
+  /** Orders that are followed now. */
   get size(): number {
     return this.#open.size;
   }
@@ -118,22 +127,18 @@ export class ThreadedFollower implements OrderFollower {
     return this.#report;
   }
 
+  /**
+   * Takes up the open orders of this gateway and those that other gateways left, if they belong to the chain with this genesis hash. Retries
+   * while the store cannot be read. Resolves when that is done, or at `close`.
+   */
   async start(genesisHash: string): Promise<void> {
     if (this.#isClosed) return;
-    const { store, httpUrls, broadcast, gatewayId, takesOverAtOnce, log, begin = beginFollower } = this.#options;
-    const settings: Omit<FollowerSettings, 'placesSinceMs' | 'wallOffsetMs'> = {
-      store,
-      httpUrls,
-      broadcast,
-      gatewayId,
-      takesOverAtOnce,
-      genesisHash,
-      level: log.level as LevelWithSilent,
-    };
+    const { settings, clock, log, begin = beginFollower } = this.#options;
+    const chosen = { ...settings, genesisHash, level: log.level as LevelWithSilent };
     const started = new Promise<void>((resolve) => (this.#onStarted = resolve));
     this.#thread = new RestartingThread({
       name: 'orders',
-      begin: () => begin({ ...settings, placesSinceMs: this.#placesSinceMs, wallOffsetMs: wallOffsetMs(this.#options.clock) }),
+      begin: () => begin({ ...chosen, placesSinceMs: this.#placesSinceMs, wallOffsetMs: wallOffsetMs(clock) }),
       onMessage: (message) => this.#receive(message as FromThread),
       onEnd: () => this.#onEnd(),
       log,
@@ -144,6 +149,7 @@ export class ThreadedFollower implements OrderFollower {
     await started;
   }
 
+  /** Follows a stored order whose first round was sent. Returns false if too many orders are followed; it is then loaded from the store later. */
   follow(order: OpenOrder): boolean {
     if (this.#open.has(order.id) || endStates.has(order.state)) return true;
     if (!this.hasRoom) return false;
@@ -154,12 +160,14 @@ export class ThreadedFollower implements OrderFollower {
     return true;
   }
 
+  /** Our own stream shows the transaction in a block, so the nodes are asked at once. Cheap: one lookup in a set. */
   seen(signature: string): void {
     if (!this.#signatures.has(signature)) return;
     this.#unsentSignatures.add(signature);
     this.#flushSoon();
   }
 
+  /** Stops following. Other gateways may take over the orders at once. Does not reject if the store fails. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);

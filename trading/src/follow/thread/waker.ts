@@ -1,14 +1,10 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { TransientMap } from '@sluice/shared/runtime/collections/transient-map.ts';
 
-/** Lets loops sleep until there is work. */
-export interface Waker {
-  wake(): void;
-  /** Resolves at the next `wake`, after `ms` (`Infinity`: never by time), or when the signal fires. */
-  wait(ms: number): Promise<void>;
-}
+export type Waker = ReturnType<typeof createWaker>;
 
-export function createWaker(signal: AbortSignal, clock: Clock): Waker {
+/** Lets loops sleep until there is work. */
+export function createWaker(signal: AbortSignal, clock: Clock) {
   const waiting = new TransientMap<object, () => void>();
   const wake = (): void => {
     for (const one of waiting.values()) one();
@@ -16,7 +12,8 @@ export function createWaker(signal: AbortSignal, clock: Clock): Waker {
   signal.addEventListener('abort', wake, { once: true });
   return {
     wake,
-    wait(ms) {
+    /** Resolves at the next `wake`, after `ms` (`Infinity`: never by time), or when the signal fires. */
+    wait(ms: number): Promise<void> {
       if (signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
         const name = {};

@@ -16,8 +16,7 @@ import type { PlaceOrder } from '../../../place/place-order.ts';
 import { checkedTrade, expiresInSeconds, unsignedWire, type CheckParts } from '../../../prepare/checked-trade.ts';
 import { prepareAgreed, type PreparedTrade } from '../../../prepare/prepare.ts';
 import type { TradeRequest } from '../../../prepare/request.ts';
-import { answerOf } from '../answer.ts';
-import { withIdempotency } from '../idempotency.ts';
+import { answerOnce } from '../idempotency.ts';
 import { orderEndpoint, type OrderAnswer, type OrderCall, type OrderEndpoint } from '../../order-call.ts';
 import { readPumpPortalOrder } from './read.ts';
 
@@ -41,24 +40,17 @@ export function pumpPortalEndpoints(parts: PumpPortalParts): OrderEndpoint[] {
   ];
 }
 
-async function trade(
+function trade(
   call: OrderCall<typeof pumpPortalTradeEndpoint>,
   { venues, placeOrder, hasBlockEngine }: PumpPortalParts,
 ): Promise<OrderAnswer<typeof pumpPortalTradeEndpoint>> {
-  const { owner, body } = call;
-  if (owner === null) return { error: 'UNAUTHENTICATED' };
-  const order = readPumpPortalOrder(body, venues);
-  if ('error' in order) return order;
-  const { publicKey, jitoOnly } = order;
-  const requestOf = (wallet: string): TradeRequest => ({
-    ...order.of(wallet),
-    ...(jitoOnly && hasBlockEngine ? { blockEngineOnly: true } : {}),
-  });
-  const request = publicKey === null ? { publicKey, dryRun: false, of: requestOf } : requestOf(publicKey);
-  const warnings = jitoOnly && !hasBlockEngine ? { warnings: [noBlockEngine] } : {};
-  return withIdempotency(call, pumpPortalTradeEndpoint.id, async (use) => {
+  const read = readPumpPortalOrder(call.body, venues);
+  return answerOnce(call, pumpPortalTradeEndpoint, read, async (owner, { publicKey, jitoOnly, of }, use) => {
+    const requestOf = (wallet: string): TradeRequest => ({ ...of(wallet), ...(jitoOnly && hasBlockEngine ? { blockEngineOnly: true } : {}) });
+    const request = publicKey === null ? { publicKey, dryRun: false, of: requestOf } : requestOf(publicKey);
     const outcome = await placeOrder(owner, request, use);
-    return answerOf('error' in outcome ? outcome : { ...outcome, answer: { ...pumpPortalAnswer(outcome.answer), ...warnings } });
+    const warnings = jitoOnly && !hasBlockEngine ? { warnings: [noBlockEngine] } : {};
+    return 'error' in outcome ? outcome : { ...outcome, answer: { ...pumpPortalAnswer(outcome.answer), ...warnings } };
   });
 }
 
