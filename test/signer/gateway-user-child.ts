@@ -48,8 +48,8 @@ const store = await openStore({ dataDir, databaseUrl: null });
 // It would always report that trading is allowed, and request unlimited limits.
 const halt = { read: () => ({ halted: false, readAtNs: process.hrtime.bigint() }) };
 const limits = { maxOrderLamports: 10n ** 15n, maxDayLamports: 10n ** 15n };
-const signers = [0, 1].map(() =>
-  new SigningProcess({ store, keystore: 'cluster', passphraseFile: null, signerSocket: socket, limits, halt, log: silentLog }),
+const signers = [0, 1].map(
+  () => new SigningProcess({ store, keystore: 'cluster', passphraseFile: null, signerSocket: socket, limits, halt, log: silentLog }),
 );
 say(await Promise.all(signers.map((signer) => signer.started)));
 const sign = async (n: number): Promise<string> => {

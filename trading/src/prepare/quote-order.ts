@@ -15,7 +15,9 @@ import type { HotWallets, WalletRead } from '../state/hot-wallets.ts';
 import { awaitOwnOrders, ownOrdersDeadlineMs, type OwnOrders } from '../state/own-orders.ts';
 
 export interface PriceParts {
-  readonly state: Pick<HotState, 'markets' | 'blockhashes' | 'fees' | 'rent'> & { readonly wallets: Pick<HotWallets, 'read' | 'readAgreed'> };
+  readonly state: Pick<HotState, 'markets' | 'blockhashes' | 'fees' | 'rent'> & {
+    readonly wallets: Pick<HotWallets, 'read' | 'readAgreed'>;
+  };
   /** Slots in which the orders of wallets landed. */
   readonly ownOrders: Pick<OwnOrders, 'landedIn' | 'mayHaveLanded'>;
   /** Price of SOL in USD; null if it is unknown. */

@@ -33,9 +33,7 @@ export interface TradeParts extends CheckParts {
 export function tradeEndpoints(parts: TradeParts): OrderEndpoint[] {
   const { venues, placeOrder, sendSigned } = parts;
   return [
-    orderEndpoint(tradeBuyEndpoint, (call) =>
-      answerOnce(call, tradeBuyEndpoint, readTradeRequest('buy', call.body, venues), placeOrder),
-    ),
+    orderEndpoint(tradeBuyEndpoint, (call) => answerOnce(call, tradeBuyEndpoint, readTradeRequest('buy', call.body, venues), placeOrder)),
     orderEndpoint(tradeSellEndpoint, (call) =>
       answerOnce(call, tradeSellEndpoint, readTradeRequest('sell', call.body, venues), placeOrder),
     ),

@@ -285,7 +285,11 @@ export class SigningProcess {
       const name = slotName(this.#options.keystore, slot);
       // All segments but the newest are on the disk already.
       const log = await open(segmentFile({ folder, name }, logsIn(folder).get(name)?.at(-1) ?? 0), 'r+');
-      await log.datasync().finally(() => log.close());
+      try {
+        await log.datasync();
+      } finally {
+        await log.close();
+      }
     } catch (error) {
       throw new StoreUnavailableError(error);
     }

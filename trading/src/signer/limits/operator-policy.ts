@@ -75,7 +75,9 @@ function isLimit(value: unknown): boolean {
 }
 
 function isList(value: unknown): boolean {
-  return value === null || (Array.isArray(value) && value.length <= maxListed && value.every((one) => typeof one === 'string' && isAddress(one)));
+  return (
+    value === null || (Array.isArray(value) && value.length <= maxListed && value.every((one) => typeof one === 'string' && isAddress(one)))
+  );
 }
 
 /** Adds a prefix, so that the signature cannot be used for any other purpose. */

@@ -100,6 +100,9 @@ const fault: Reader<SignerFault> = (value) => {
   return found;
 };
 
+/** The process names the rule; the gateway only passes it on. */
+const rule: Reader<Rule> = (value, name) => text(value, name) as Rule;
+
 /** For fields that gateways of earlier versions do not send. */
 function optional<T>(read: Reader<T>): Reader<T | null> {
   return (value, name) => (value == null ? null : read(value, name));
@@ -137,7 +140,7 @@ const fromSigner = {
   /** The audit log's lines of this command, and of all before it, are on the disk. */
   noted: { id: integer },
   allowed: { id: integer },
-  refused: { id: integer, rule: text as Reader<Rule>, message: text },
+  refused: { id: integer, rule, message: text },
   busy: { id: integer },
   sealed: { id: integer, ...sealedFields },
   /** The sealed wallet cannot be opened: the stored bytes are damaged. */

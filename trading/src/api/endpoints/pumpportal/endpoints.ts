@@ -46,7 +46,10 @@ function trade(
 ): Promise<OrderAnswer<typeof pumpPortalTradeEndpoint>> {
   const read = readPumpPortalOrder(call.body, venues);
   return answerOnce(call, pumpPortalTradeEndpoint, read, async (owner, { publicKey, jitoOnly, of }, use) => {
-    const requestOf = (wallet: string): TradeRequest => ({ ...of(wallet), ...(jitoOnly && hasBlockEngine ? { blockEngineOnly: true } : {}) });
+    const requestOf = (wallet: string): TradeRequest => ({
+      ...of(wallet),
+      ...(jitoOnly && hasBlockEngine ? { blockEngineOnly: true } : {}),
+    });
     const request = publicKey === null ? { publicKey, dryRun: false, of: requestOf } : requestOf(publicKey);
     const outcome = await placeOrder(owner, request, use);
     const warnings = jitoOnly && !hasBlockEngine ? { warnings: [noBlockEngine] } : {};

@@ -15,7 +15,7 @@ export interface PumpPortalOrder {
   readonly publicKey: string | null;
   readonly jitoOnly: boolean;
   /** The order of this wallet. */
-  of(publicKey: string): TradeRequest;
+  readonly of: (publicKey: string) => TradeRequest;
 }
 
 type AmountOf = (publicKey: string) => OrderAmount;
