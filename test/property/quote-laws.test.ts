@@ -8,7 +8,7 @@ import { quotePool, type PoolState } from '@sluice/venues/pump/amm/quote.ts';
 import { decodeGlobalConfig } from '@sluice/venues/pump/amm/settings.ts';
 import { maxU64, priceImpactBps, slippageBounds, type QuotedTrade, type QuoteOutcome } from '@sluice/venues/seam/quoting.ts';
 import { partOf, partsPerMillion, rawAmount, rawOfText } from '@sluice/trading/quote/amounts.ts';
-import { sellFor } from '@sluice/trading/quote/inverse.ts';
+import { sellFor } from '@sluice/trading/quote/best-quote.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fuzzCases } from '../support/fuzz.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assembleMarket, planMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
-import { quoteObject } from '@sluice/trading/quote/answer.ts';
+import { quoteOfOrder } from '@sluice/trading/quote/answer.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { createMessageBuilder, type BuildRequest } from '../../../trading/src/prepare/message-builder.ts';
 import {
@@ -151,8 +151,9 @@ export class World {
   async insert(prepared: Prepared, gatewayId: string, kind: OrderKind = 'lightning', more: Partial<NewOrder> = {}): Promise<StoredOrder> {
     const { wire, signature, blockhash, lastValidBlockHeight, terms } = prepared;
     const message = { signature, signedBytes: wire, blockhash, lastValidBlockHeight };
-    const bounds = slippageBounds(prepared.trade, prepared.quote, prepared.slippageBps);
-    const quoteJson = JSON.stringify(quoteObject({ quote: prepared.quote, bounds, ...terms }));
+    const { mint, quoteMint, baseDecimals: decimals, quoteDecimals } = terms;
+    const priced = { quote: prepared.quote, trade: prepared.trade, market: { decimals }, pool: { quoteMint }, quoteDecimals };
+    const quoteJson = JSON.stringify(quoteOfOrder({ mint, slippageBps: prepared.slippageBps }, priced));
     const inserted = await this.store.orders.insert(newOrder(Date.now(), { ...message, terms, kind, quoteJson, ...more }), {
       idempotency: null,
       spend: null,

@@ -8,8 +8,6 @@ import type { SigningProcess } from '../signer/client/client.ts';
 import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { LogListener } from '@sluice/gateway/stream/delivery/delivery.ts';
-import type { OrderEndpoint } from './order-call.ts';
 import { pumpPortalEndpoints } from './endpoints/pumpportal/endpoints.ts';
 import { tradeEndpoints } from './endpoints/trade-endpoints.ts';
 import { followStoredOrders } from '../follow/storing/follow-stored.ts';
@@ -19,9 +17,8 @@ import type { OrderPublisher } from '../model/order-publisher.ts';
 import type { OrderStats } from '../model/order-stats.ts';
 import type { ChainIdentity } from '../nodes/chain-identity.ts';
 import type { SendNode } from '../nodes/nodes.ts';
-import type { OrderReport } from './order-report.ts';
 import type { SendFirst } from '../place/first-send.ts';
-import { createPlaceOrder, type PlaceOrder } from '../place/place-order.ts';
+import { createPlaceOrder } from '../place/place-order.ts';
 import { StoreGate } from '../place/store-gate.ts';
 import { createSendSigned } from '../place/send-signed.ts';
 import type { WalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
@@ -58,25 +55,10 @@ export interface DeskParts {
   readonly log: Logger;
 }
 
-/** What a gateway runs while it holds the trading role: it follows accounts and open orders, and places orders. */
-export interface TradingDesk {
-  readonly placeOrder: PlaceOrder;
-  /** By the `id` of the endpoint. */
-  readonly endpoints: ReadonlyMap<string, OrderEndpoint>;
-  /** Must receive all entries of the log. */
-  readonly listeners: readonly LogListener[];
-  /** Resolves when a recent blockhash is known, or soon after if none is. */
-  readonly ready: Promise<void>;
-  /** Resolves when the follower has loaded the open orders of the store. */
-  readonly storedFollowed: Promise<void>;
-  report(): Pick<OrderReport, 'open' | 'follow' | 'state' | 'simulator'>;
-  /** Why no order would be accepted now; null if orders would be. */
-  fault(): string | null;
-  slot(): number;
-  close(): Promise<void>;
-}
+export type TradingDesk = ReturnType<typeof openDesk>;
 
-export function openDesk(of: DeskParts): TradingDesk {
+/** What a gateway runs while it holds the trading role: it follows accounts and open orders, and places orders. */
+export function openDesk(of: DeskParts) {
   const { config, rpc, store, directory, gatewayId, chain, nodes, publisher, stats, takesOverAtOnce, clock, log } = of;
   const life = new AbortController();
   const { signal } = life;
@@ -124,14 +106,19 @@ export function openDesk(of: DeskParts): TradingDesk {
   const storedFollowed = followStoredOrders({ chain, follower, orders, ledger, gatewayId, log, signal });
   return {
     placeOrder,
+    /** By the `id` of the endpoint. */
     endpoints: new Map(endpoints.map((endpoint) => [endpoint.spec.id, endpoint])),
+    /** Must receive all entries of the log. */
     listeners: [warmNewTokens(state.markets, venues), seenTrades(follower)],
+    /** Resolves when a recent blockhash is known, or soon after if none is. */
     ready: untilReady(() => blockhashes.current !== null, signal),
+    /** Resolves when the follower has loaded the open orders of the store. */
     storedFollowed,
     report: () => ({ open: follower.size, follow: follower.report, state: state.counts(), simulator: simulator.counters }),
+    /** Why no order would be accepted now; null if orders would be. */
     fault: () => (blockhashes.current === null ? 'No recent blockhash is known: too few nodes answer.' : null),
     slot: () => view.slot,
-    close: async () => {
+    close: async (): Promise<void> => {
       await follower.close();
       life.abort();
       await storedFollowed;

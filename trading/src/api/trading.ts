@@ -13,7 +13,7 @@ import {
   transactionSellEndpoint,
   transactionSendEndpoint,
 } from '@sluice/shared/wire/rest/trade.ts';
-import type { SealWallet } from '@sluice/gateway/accounts/wallets.ts';
+import type { SealOutcome, SealWallet } from '@sluice/gateway/accounts/wallets.ts';
 import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { paperKeystore, keystoreName, passphraseFileOf } from '../signer/custody/passphrase.ts';
 import { bindEndpoint, type BoundEndpoint } from '@sluice/gateway/http/endpoint.ts';
@@ -35,7 +35,7 @@ import { tradingOff } from '../place/admission/admission.ts';
 import type { Refusal } from '../place/outcome.ts';
 import type { PlaceOrder } from '../place/place-order.ts';
 import { createWalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
-import { sealSecretKey } from './seal-wallet.ts';
+import { readSecretKey } from '../signer/custody/secret-key-text.ts';
 import { createTradingRole, type RoleReport, type TradingRole } from './role/trading-role.ts';
 import type { SendFirst } from '../place/first-send.ts';
 import { firstRound } from '../send/first-round.ts';
@@ -220,6 +220,15 @@ class DeskOfRole {
   }
 }
 
+/** Seals the wallet of this secret key; null: a new wallet. */
+async function sealSecretKey(signer: Pick<SigningProcess, 'seal'>, secretKey: string | null): Promise<SealOutcome> {
+  const read = secretKey === null ? null : readSecretKey(secretKey);
+  if (read !== null && !read.ok) return { ok: false, reason: 'secret_key', what: read.reason };
+  const wallet = await signer.seal(read?.seed ?? null);
+  read?.seed.fill(0);
+  return wallet === null ? { ok: false, reason: 'unavailable' } : { ok: true, wallet };
+}
+
 function createTrading(options: TradingParts): Trading {
   const { config, rpc, custody, store, bus, seal, hub, directory, solUsd, clock, log } = options;
   const life = new AbortController();
@@ -267,8 +276,7 @@ function createTrading(options: TradingParts): Trading {
       role.held || (desks.open !== null && spec.access !== 'trade') ? run(spec.id, call) : role.hand(spec, call),
     ).concat(paper.endpoints),
     paperBalanceOf: paper.balanceOf,
-    sealWallet: async (secretKey) =>
-      mode === 'paper' ? { ok: false, reason: 'paper' } : sealSecretKey((seed) => signer.seal(seed), secretKey),
+    sealWallet: async (secretKey) => (mode === 'paper' ? { ok: false, reason: 'paper' } : sealSecretKey(signer, secretKey)),
     start: async () => {
       await role.start();
       await Promise.race([desks.open?.storedFollowed, pause(followStoredWithinMs, undefined, { ref: false })]);

@@ -1,10 +1,9 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { InsertOutcome, OrderInsert, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
-import type { NewOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { judge, type Evidence } from '@sluice/gateway/store/order-model/life.ts';
 import type { OrderPublisher } from './order-publisher.ts';
-import type { OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
+import type { NewOrder, OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
 
 /** Attempts for one change. An attempt fails if another writer changed the order meanwhile, and an order has only a few states. */
 const maxAttempts = 16;
@@ -16,25 +15,22 @@ export interface OrderLedgerOptions {
   readonly log: Pick<Logger, 'error'>;
 }
 
+export type OrderLedger = ReturnType<typeof createOrderLedger>;
+
 /**
  * Stores the order changes of a request, and then publishes them on the channel `orders`. Changes that come from the chain are stored by the
  * follower, many at once. Methods reject like those of the table.
  */
-export interface OrderLedger {
-  /** Stores a new order; see `OrderTable.insert`. */
-  insert(order: NewOrder, with_: OrderInsert): Promise<InsertOutcome>;
-  /** Applies evidence to an order. Returns the order as it is stored now, changed or not. */
-  apply(order: OpenOrder, evidence: Evidence): Promise<OpenOrder>;
-}
-
-export function createOrderLedger({ orders, publisher, clock, log }: OrderLedgerOptions): OrderLedger {
+export function createOrderLedger({ orders, publisher, clock, log }: OrderLedgerOptions) {
   return {
-    insert: async (order, with_) => {
+    /** Stores a new order; see `OrderTable.insert`. */
+    insert: async (order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> => {
       const outcome = await orders.insert(order, with_);
       if (outcome.kind === 'stored') publisher.publish(outcome.order);
       return outcome;
     },
-    apply: async (order, evidence) => {
+    /** Applies evidence to an order. Returns the order as it is stored now, changed or not. */
+    apply: async (order: OpenOrder, evidence: Evidence): Promise<OpenOrder> => {
       const { id } = order;
       let now = order;
       for (let attempt = 0; attempt < maxAttempts; attempt++) {

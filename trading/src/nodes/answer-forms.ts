@@ -1,9 +1,9 @@
-import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { contextAndValue, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 
 /** Readers for answers of nodes. They return null for anything that is not of the documented form. */
 
 export function countOf(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+  return isSlot(value) ? value : null;
 }
 
 /** Lamports. Values beyond 2^53 (nine million SOL) are rounded, because JSON numbers are doubles. */
@@ -17,9 +17,8 @@ export function linesOf(value: unknown): readonly string[] | null {
 
 /** `context.slot` and `value` of an answer. Null if the slot is not a number, or one that the chain cannot have reached. */
 export function contextOf(answer: unknown, newestSlot: number): { readonly slot: number; readonly value: unknown } | null {
-  if (!isRecord(answer) || !isRecord(answer['context'])) return null;
-  const slot = countOf(answer['context']['slot']);
-  return slot === null || slot > newestSlot ? null : { slot, value: answer['value'] };
+  const read = contextAndValue(answer);
+  return read === null || read.slot > newestSlot ? null : read;
 }
 
 /** Codes of errors in the transaction's bytes, with the runtime's names. Every node and block engine reports them before it does anything. */

@@ -13,11 +13,7 @@ const lookEveryMs = 10_000;
 /** The chain of the nodes, by `getGenesisHash`. `contradicted`: the nodes belong to several chains, or to a chain other than before. */
 export type ChainStatus = { readonly kind: 'known'; readonly genesisHash: string } | { readonly kind: 'unknown' | 'contradicted' };
 
-export interface ChainIdentity {
-  readonly status: ChainStatus;
-  /** Resolves with the genesis hash as soon as it is known, or with null if `signal` fires before. */
-  readonly known: Promise<string | null>;
-}
+export type ChainIdentity = ReturnType<typeof watchChainIdentity>;
 
 export interface ChainIdentityOptions {
   readonly nodes: readonly SendNode[];
@@ -30,7 +26,7 @@ export interface ChainIdentityOptions {
  * Asks every node repeatedly which chain it belongs to, because another chain may be started behind the same address. The majority of the nodes
  * that answer decides; a node that never answers does not delay the decision. The chain must not change while the process runs.
  */
-export function watchChainIdentity({ nodes, log, clock = systemClock, signal }: ChainIdentityOptions): ChainIdentity {
+export function watchChainIdentity({ nodes, log, clock = systemClock, signal }: ChainIdentityOptions) {
   /** The last answer of each node; null if it has not answered. */
   const answers: (string | null)[] = nodes.map(() => null);
   let status: ChainStatus = { kind: 'unknown' };
@@ -77,9 +73,10 @@ export function watchChainIdentity({ nodes, log, clock = systemClock, signal }: 
   };
   void watch();
   return {
-    get status() {
+    get status(): ChainStatus {
       return status;
     },
+    /** Resolves with the genesis hash as soon as it is known, or with null if `signal` fires before. */
     known,
   };
 }

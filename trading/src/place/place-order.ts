@@ -23,10 +23,9 @@ import type { LaneTip } from '../prepare/surround.ts';
 import type { Simulator } from '../nodes/simulate/simulator.ts';
 import type { HotState } from '../state/hot-state.ts';
 import type { OwnOrders } from '../state/own-orders.ts';
-import { halted, refusedByHalt, storeRefuses, tooManyOpen, tradingOff, withKey } from './admission/admission.ts';
+import { halted, KeyLocks, refusedByHalt, storeRefuses, tooManyOpen, tradingOff } from './admission/admission.ts';
 import { newOrderOf, type Admitted } from './admission/admitted.ts';
 import { firstSend, unansweredInsert, type SendFirst } from './first-send.ts';
-import { KeyLocks } from './admission/key-locks.ts';
 import { notStored, overDayLimit, placedNow, type Outcome, type Refusal } from './outcome.ts';
 import { tradeOnPaper } from './paper/paper.ts';
 import type { StoreGate } from './store-gate.ts';
@@ -93,7 +92,7 @@ export function createPlaceOrder(parts: PlaceParts): PlaceOrder {
   return (owner, request, idempotency) => {
     const startedMs = performance.now();
     const use = request.dryRun ? null : idempotency;
-    return withKey(locks, owner, use, () => place(owner, request, use, startedMs, parts));
+    return locks.run(owner, use, () => place(owner, request, use, startedMs, parts));
   };
 }
 

@@ -15,9 +15,8 @@ import { newOrderId } from '../model/order-id.ts';
 import { endStates, type NewOrder, type OpenOrder, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { ownerOf, type Owner } from '@sluice/gateway/store/order-model/owner.ts';
 import { chainForOrder } from '../nodes/chain-identity.ts';
-import { refusedByHalt, tooManyOpen, tradingOff, withKey } from './admission/admission.ts';
+import { KeyLocks, refusedByHalt, tooManyOpen, tradingOff } from './admission/admission.ts';
 import { firstSend, unansweredInsert } from './first-send.ts';
-import { KeyLocks } from './admission/key-locks.ts';
 import { placedNow, type Outcome } from './outcome.ts';
 import type { PlaceParts } from './place-order.ts';
 import { termsOfTransaction } from './terms-of-transaction.ts';
@@ -62,7 +61,7 @@ export function createSendSigned(parts: SendSignedParts): SendSigned {
     if (advancesNonce(transaction)) return wrongFields({ transaction: 'has a durable nonce, so its expiry is unknown' });
     const fault = signatureFault(transaction);
     if (fault !== null) return wrongFields({ transaction: fault });
-    return withKey(locks, owner, use, () => send({ owner, wire, transaction, use, skipSimulation, startedMs }, parts));
+    return locks.run(owner, use, () => send({ owner, wire, transaction, use, skipSimulation, startedMs }, parts));
   };
 }
 

@@ -6,16 +6,9 @@ import type { OrderTerms, StoredOrder } from '@sluice/gateway/store/order-model/
 import type { PreparedTrade } from '../prepare/prepare.ts';
 import type { TradeRequest } from '../prepare/request.ts';
 
-export interface TradeOutcome {
-  readonly orderId: string | null;
-  readonly status: TradeAnswer['status'];
-  readonly signature: string | null;
-  readonly simulation: TradeAnswer['simulation'];
-  readonly timing: OrderTiming;
+type TradeOutcome = Pick<TradeAnswer, 'orderId' | 'status' | 'signature' | 'simulation' | 'dryRun' | 'paper' | 'timing'> & {
   readonly lastValidBlockHeight?: number;
-  readonly dryRun?: true;
-  readonly paper?: true;
-}
+};
 
 /** The quote of the prepared trade, with the bounds in its message. */
 export function tradedQuote({ order }: TradeRequest, { quoted, bounds, tipLamports }: PreparedTrade): QuoteObject {
@@ -41,11 +34,7 @@ export function orderTerms(
 }
 
 /** What is traded, where and for whom: fields of every answer about a trade. */
-export function termsJson(
-  request: TradeRequest,
-  prepared: PreparedTrade,
-): Pick<OrderTerms, 'side' | 'mint' | 'pool' | 'poolAddress' | 'quoteMint' | 'publicKey'> {
-  const { side, mint, pool, poolAddress, quoteMint, publicKey } = orderTerms(request, prepared);
+export function termsJson({ side, mint, pool, poolAddress, quoteMint, publicKey }: OrderTerms) {
   return { side, mint, pool, poolAddress, quoteMint, publicKey };
 }
 
@@ -55,7 +44,7 @@ export function tradeAnswer(request: TradeRequest, prepared: PreparedTrade, outc
   return {
     orderId,
     ...rest,
-    ...termsJson(request, prepared),
+    ...termsJson(orderTerms(request, prepared)),
     quote: tradedQuote(request, prepared),
     lastValidBlockHeight,
     error: null,
@@ -68,17 +57,11 @@ export function replayedTrade(order: StoredOrder, totalMs: number): TradeAnswer 
   const { orderId, status, signature, lastValidBlockHeight, quote, timing, error } = orderObject(order);
   const { terms } = order;
   if (terms === null || quote === null) return null;
-  const { side, mint, pool, poolAddress, quoteMint, publicKey } = terms;
   return {
     orderId,
     status,
     signature,
-    side,
-    mint,
-    pool,
-    poolAddress,
-    quoteMint,
-    publicKey,
+    ...termsJson(terms),
     quote,
     lastValidBlockHeight,
     simulation: null,

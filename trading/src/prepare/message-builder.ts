@@ -45,12 +45,7 @@ export interface BuiltMessage extends Pick<Surrounded, 'made' | 'wrapped'> {
   readonly trade: BuiltTrade;
 }
 
-export interface MessageBuilder {
-  /** Throws TypeError for an invalid address; RangeError for a number that is not a u64, or a message that is too long for a transaction. */
-  build(request: BuildRequest): BuiltMessage;
-  /** Messages that reused a template, and messages that were compiled. */
-  readonly counters: { readonly filled: number; readonly compiled: number };
-}
+export type MessageBuilder = ReturnType<typeof createMessageBuilder>;
 
 /** Mask for the rotation over tip accounts: eight turns. */
 const lastTurn = 7;
@@ -94,7 +89,7 @@ function tipsOf(requested: readonly RequestedTip[], user: string, turn: number):
  * Fee recipients rotate, because all trades of the network write to the same few accounts. `first`: index of the first recipient. `seedOf`: the
  * seed of the account in which a message wraps SOL; others must not predict it.
  */
-export function createMessageBuilder(first = 0, seedOf: () => string = randomSeeds()): MessageBuilder {
+export function createMessageBuilder(first = 0, seedOf: () => string = randomSeeds()) {
   const counters = { filled: 0, compiled: 0 };
   const templates = new Map<string, MessageTemplate>();
   let recipient = first;
@@ -160,8 +155,10 @@ export function createMessageBuilder(first = 0, seedOf: () => string = randomSee
   }
 
   return {
+    /** Messages that reused a template, and messages that were compiled. */
     counters,
-    build(request) {
+    /** Throws TypeError for an invalid address; RangeError for a number that is not a u64, or a message that is too long for a transaction. */
+    build(request: BuildRequest): BuiltMessage {
       const { microLamportsPerUnit, blockhash } = request;
       const { surrounded, found, trade, tips } = draftWithRoom(request, recipient++);
       const { instructions, computeUnitLimit, made, wrapped } = surrounded;

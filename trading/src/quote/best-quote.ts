@@ -1,12 +1,11 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
-import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
-import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
-import type { Quote, QuotedTrade, QuoteFault, QuoteMoment } from '@sluice/venues/seam/quoting.ts';
+import { inSol, quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { buyLimits } from '@sluice/shared/wire/rest/quote.ts';
+import { errorTable, type ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import { decimalText } from '@sluice/shared/solana/encoding/amounts.ts';
+import { maxU64, type Quote, type QuotedPool, type QuotedTrade, type QuoteFault, type QuoteMoment } from '@sluice/venues/seam/quoting.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { partOf, rawAmount, rawOfText } from './amounts.ts';
-import { spendFault } from './buy-limits.ts';
-import { sellFor } from './inverse.ts';
-import { describeShortfall } from './shortfall.ts';
 import type { MarketRead } from './markets.ts';
 import type { QuoteRequest } from './order.ts';
 import type { TokenMarket, TradedPool, Unquotable } from '@sluice/gateway/reads/pools/quoted-market.ts';
@@ -113,6 +112,33 @@ export function tooLittle(
   return { error: 'INSUFFICIENT_BALANCE', ...describeShortfall({ unit, mint, have, need, decimals }) };
 }
 
+/** A balance that is too low. `have` and `need` are raw units of the coin that the trader gives; null if unknown. */
+export interface Shortfall {
+  /** `lamports`: of the wallet itself. `tokens`: of its token account, also for wrapped SOL. */
+  readonly unit: 'tokens' | 'lamports';
+  /** Of the tokens; null if it is unknown. */
+  readonly mint: string | null;
+  readonly have: bigint | null;
+  readonly need: bigint | null;
+  readonly decimals: number | null;
+}
+
+/** The message and the details of an `INSUFFICIENT_BALANCE`. Both name the coin. */
+export function describeShortfall({ unit, mint: ofTokens, have, need, decimals }: Shortfall) {
+  const mint = unit === 'lamports' ? wrappedSolMint : ofTokens;
+  const symbol = mint === null ? null : (quoteCoins.get(mint)?.symbol ?? null);
+  const coin = symbol ?? (mint === null ? 'tokens' : `tokens of ${mint}`);
+  const { message } = errorTable.INSUFFICIENT_BALANCE;
+  const text = (raw: bigint | null): string | null => (raw === null ? null : String(raw));
+  return {
+    message:
+      have === null || need === null || decimals === null
+        ? message
+        : `${message.slice(0, -1)}: needs ${decimalText(need, decimals)} ${coin}, has ${decimalText(have, decimals)}.`,
+    details: { unit, mint, symbol, have: text(have), need: text(need), decimals },
+  };
+}
+
 /** The request is of the right form, and these of its fields are wrong. */
 export function wrongFields(fields: Readonly<Record<string, string>>): QuoteRefusal {
   return { error: 'INVALID_REQUEST', details: { fields } };
@@ -200,4 +226,42 @@ function refusal(fault: QuoteFault): QuoteRefusal {
     case 'too_large':
       return wrongFields({ amount: 'is more than the pool can trade' });
   }
+}
+
+/**
+ * Why a buy may not spend this many whole quote coins; null if it may. If the value of the coin in SOL is unknown, the limits count its whole
+ * coins: one USDC is worth less than one SOL. `solUsd`: the price of SOL in USD, null if it is unknown.
+ */
+function spendFault(coins: number, quoteMint: string, solUsd: number | null): string | null {
+  const { min, max } = buyLimits;
+  const worth = inSol(coins, quoteMint, solUsd);
+  const counted = worth ?? coins;
+  if (counted >= min && counted <= max) return null;
+  const coin = quoteCoins.get(quoteMint);
+  if (coin === undefined) return `must be ${min} to ${max} coins of ${quoteMint}, because their value in SOL is unknown`;
+  if (worth === null) return `must be ${min} to ${max} ${coin.symbol}, because the price of SOL is unknown at present`;
+  if (coin.unit === 'sol') return `must be ${min} to ${max} ${coin.symbol}`;
+  const inCoins = (sol: number): string => String(Number((sol * (coins / worth)).toPrecision(4)));
+  return `must be worth ${min} to ${max} SOL, at present about ${inCoins(min)} to ${inCoins(max)} ${coin.symbol}`;
+}
+
+export type Sold = { readonly ok: true; readonly base: bigint } | { readonly ok: false; readonly fault: QuoteFault };
+
+/**
+ * The fewest tokens to sell in order to receive `target` of the quote coin after fees. Fee rounding may make the result a few units too high.
+ * No program offers such a trade, so the amount is found by bisection, in at most 64 quotes.
+ */
+export function sellFor(pool: Pick<QuotedPool, 'quote'>, target: bigint, at: QuoteMoment): Sold {
+  if (target <= 0n) return { ok: false, fault: 'too_small' };
+  let [tooFew, enough] = [0n, maxU64];
+  while (enough - tooFew > 1n) {
+    const amount = (tooFew + enough) / 2n;
+    const outcome = pool.quote({ exact: 'baseIn', amount }, at);
+    if (!outcome.ok && outcome.fault !== 'too_small' && outcome.fault !== 'too_large') return outcome;
+    const reached = outcome.ok ? outcome.quote.traderQuote >= target : outcome.fault === 'too_large';
+    if (reached) enough = amount;
+    else tooFew = amount;
+  }
+  const found = pool.quote({ exact: 'baseIn', amount: enough }, at);
+  return found.ok ? { ok: true, base: enough } : found;
 }

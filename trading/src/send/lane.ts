@@ -22,23 +22,7 @@ export interface SentMessage {
   readonly wireBase64: string;
 }
 
-export interface LaneCounters {
-  first: number;
-  again: number;
-  accepted: number;
-  refused: number;
-  unanswered: number;
-  /** Answers with a wrong signature, or in an unknown form. */
-  malformed: number;
-  /** Repeated sends omitted because the lane was busy or paused. */
-  skipped: number;
-  /** First and repeated sends omitted because nothing may be sent at present. */
-  withheld: number;
-  /** First sends omitted because too many waited. */
-  overflowed: number;
-  /** Messages not sent on this lane because they carry no tip for it. */
-  untipped: number;
-}
+export type LaneCounters = Lane['counters'];
 
 export interface LaneOptions {
   readonly name: string;
@@ -51,16 +35,21 @@ export interface LaneOptions {
 /** One way to send messages: an RPC endpoint, a block engine or a sender. Preflight is skipped, because the message was simulated before. */
 export class Lane {
   readonly name: string;
-  readonly counters: LaneCounters = {
+  readonly counters = {
     first: 0,
     again: 0,
     accepted: 0,
     refused: 0,
     unanswered: 0,
+    /** Answers with a wrong signature, or in an unknown form. */
     malformed: 0,
+    /** Repeated sends omitted because the lane was busy or paused. */
     skipped: 0,
+    /** First and repeated sends omitted because nothing may be sent at present. */
     withheld: 0,
+    /** First sends omitted because too many waited. */
     overflowed: 0,
+    /** Messages not sent on this lane because they carry no tip for it. */
     untipped: 0,
   };
   readonly #options: LaneOptions;

@@ -7,7 +7,7 @@ import type { SendNode } from '../nodes/nodes.ts';
 /** Time for an answer to one send. */
 const timeoutMs = 2_500;
 
-export interface LaneOptions {
+export interface LanesOptions {
   readonly nodes: readonly SendNode[];
   /** Addresses of `sendTransaction` of a Jito block engine and of a Helius Sender. Both accept only messages that pay them a tip. */
   readonly jitoUrl: string | null;
@@ -17,19 +17,10 @@ export interface LaneOptions {
   readonly signal: AbortSignal;
 }
 
-/** All ways to send messages. */
-export interface Lanes {
-  readonly all: readonly Lane[];
-  /** The lanes for the first send of a message. With `blockEngineOnly`, no other lane gets it. */
-  firstLanes(wire: Uint8Array, blockEngineOnly?: boolean): readonly Lane[];
-  /**
-   * The lanes for repeated sends, and for an order that was loaded from the store and may not have been sent. Without the block engine, which accepts one
-   * request a second from a caller: a repeated send would displace the first send of the next order. With `blockEngineOnly`, it is the only lane.
-   */
-  resendLanes(wire: Uint8Array, blockEngineOnly?: boolean): readonly Lane[];
-}
+export type Lanes = ReturnType<typeof createLanes>;
 
-export function createLanes({ nodes, jitoUrl, senderUrl, maySend, signal }: LaneOptions): Lanes {
+/** All ways to send messages. */
+export function createLanes({ nodes, jitoUrl, senderUrl, maySend, signal }: LanesOptions) {
   const tippedLanes = createTippedLanes({ senderUrl });
   const free = nodes.map(({ name, rpc }) => new Lane({ name, rpc, maySend, signal }));
   const laneOf = (name: PaidLane, url: string | null) =>
@@ -44,13 +35,18 @@ export function createLanes({ nodes, jitoUrl, senderUrl, maySend, signal }: Lane
   const blockEngine = (wire: Uint8Array): Lane[] => lanesOf(tipped(wire).filter(({ name }) => name === 'jito'));
   return {
     all: [...free, ...lanesOf(paid)],
-    firstLanes(wire, blockEngineOnly = false) {
+    /** The lanes for the first send of a message. With `blockEngineOnly`, no other lane gets it. */
+    firstLanes(wire: Uint8Array, blockEngineOnly = false): readonly Lane[] {
       if (blockEngineOnly) return blockEngine(wire);
       const accepting = tipped(wire);
       for (const one of paid) if (!accepting.includes(one)) one.lane.passOver();
       return [...free, ...lanesOf(accepting)];
     },
-    resendLanes: (wire, blockEngineOnly = false) =>
+    /**
+     * The lanes for repeated sends, and for an order that was loaded from the store and may not have been sent. Without the block engine, which accepts one
+     * request a second from a caller: a repeated send would displace the first send of the next order. With `blockEngineOnly`, it is the only lane.
+     */
+    resendLanes: (wire: Uint8Array, blockEngineOnly = false): readonly Lane[] =>
       blockEngineOnly ? blockEngine(wire) : [...free, ...lanesOf(tipped(wire).filter(({ name }) => name !== 'jito'))],
   };
 }

@@ -1,9 +1,9 @@
 import { orderEndpoint, orderPageEndpoint, orderPageLimits } from '@sluice/shared/wire/rest/trade.ts';
-import { bindEndpoint, type BoundEndpoint, type EndpointAnswer, type EndpointHandler } from '@sluice/gateway/http/endpoint.ts';
+import { bindEndpoint, type BoundEndpoint, type EndpointHandler } from '@sluice/gateway/http/endpoint.ts';
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { isOrderId } from '../../model/order-id.ts';
 import { ownerOf } from '@sluice/gateway/store/order-model/owner.ts';
-import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
+import { orRefusal } from '../../place/admission/admission.ts';
 import { orderObject } from '../../model/order-object.ts';
 
 export interface OrderReads {
@@ -19,7 +19,7 @@ export function orderEndpoints(parts: OrderReads): BoundEndpoint[] {
 function readOrder({ orders }: OrderReads): EndpointHandler<typeof orderEndpoint> {
   return async ({ principal, params: { id } }) => {
     if (principal === null) return { error: 'UNAUTHENTICATED' };
-    return whileStoreAnswers(async () => {
+    return orRefusal(async () => {
       const order = isOrderId(id) ? ((await orders?.byId(id)) ?? null) : null;
       // A caller must not learn that an order of another owner exists.
       if (order === null || ownerOf(order) !== ownerOf(principal)) return { error: 'NOT_FOUND', message: 'There is no such order.' };
@@ -31,22 +31,11 @@ function readOrder({ orders }: OrderReads): EndpointHandler<typeof orderEndpoint
 function listOrders({ orders }: OrderReads): EndpointHandler<typeof orderPageEndpoint> {
   return async ({ principal, query: { before = null, status = null, limit = orderPageLimits.default } }) => {
     if (principal === null) return { error: 'UNAUTHENTICATED' };
-    return whileStoreAnswers(async () => {
+    return orRefusal(async () => {
       // Reads one order more than the page has, to know whether another page follows.
       const found = (await orders?.page({ owner: ownerOf(principal), before, state: status, limit: limit + 1 })) ?? [];
       const shown = found.slice(0, limit);
       return { json: { orders: shown.map(orderObject), next: found.length > limit ? (shown.at(-1)?.id ?? null) : null } };
     });
   };
-}
-
-async function whileStoreAnswers<E extends typeof orderEndpoint | typeof orderPageEndpoint>(
-  read: () => Promise<EndpointAnswer<E>>,
-): Promise<EndpointAnswer<E>> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    return { error: 'UPSTREAM_UNAVAILABLE', message: 'The store does not answer.', retryAfterSeconds: 1 };
-  }
 }

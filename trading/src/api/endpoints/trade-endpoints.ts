@@ -11,10 +11,10 @@ import {
   type BuyBody,
   type SellBody,
 } from '@sluice/shared/wire/rest/trade.ts';
-import { refusalOf } from '../../place/admission/admission.ts';
+import { orRefusal } from '../../place/admission/admission.ts';
 import type { PlaceOrder } from '../../place/place-order.ts';
 import type { SendSigned } from '../../place/send-signed.ts';
-import { rounded, termsJson, tradedQuote } from '../../place/trade-answer.ts';
+import { orderTerms, rounded, termsJson, tradedQuote } from '../../place/trade-answer.ts';
 import { readTradeRequest } from '../../prepare/request.ts';
 import { checkedTrade, expiresInSeconds, unsignedWire, type CheckParts } from '../../prepare/checked-trade.ts';
 import { answerOnce } from './idempotency.ts';
@@ -55,7 +55,7 @@ async function unsigned(
   const startedMs = performance.now();
   const request = readTradeRequest(side, body, parts.venues);
   if ('error' in request) return request;
-  try {
+  return orRefusal(async () => {
     const checked = await checkedTrade(request, parts);
     if ('error' in checked) return checked;
     const { prepared, simulation, timing } = checked;
@@ -63,7 +63,7 @@ async function unsigned(
     return {
       json: {
         transaction: base64Of(unsignedWire(prepared)),
-        ...termsJson(request, prepared),
+        ...termsJson(orderTerms(request, prepared)),
         quote: tradedQuote(request, prepared),
         blockhash: blockhash.blockhash,
         lastValidBlockHeight: blockhash.lastValidBlockHeight,
@@ -75,7 +75,5 @@ async function unsigned(
         timing: rounded({ totalMs: performance.now() - startedMs, ...timing }),
       },
     };
-  } catch (error) {
-    return refusalOf(error);
-  }
+  });
 }

@@ -8,6 +8,7 @@ import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { OrderFill, OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
 import type { Trade } from '../../signer/checks/trade-instruction.ts';
 import { countOf, lamportsOf, linesOf } from '../../nodes/answer-forms.ts';
+import { maxTokenBalances, tokenChange } from '../../nodes/simulate/simulated-amounts.ts';
 
 /**
  * What a landed transaction did for the order. `failed`: it landed and failed, with the runtime's error and log. `other`: it succeeded, but
@@ -20,8 +21,6 @@ export type FillReading =
   | { readonly kind: 'other'; readonly slot: number }
   | { readonly kind: 'unusable'; readonly reason: string };
 
-/** Most token balances in an answer. A transaction locks at most 128 accounts, so an honest answer has no more before and after. */
-const maxTokenBalances = 256;
 /** A mint stores its decimals in one byte. */
 const maxDecimals = 255;
 
@@ -77,26 +76,6 @@ function tradesOf(answer: unknown, view: TransactionView, terms: OrderTerms): Tr
   return malformed ?? sum;
 }
 
-/** Raw tokens of `mint` that the wallet owns in this list of balances. Null if the list is not of the documented form. */
-function tokensIn(list: unknown, owner: string, mint: string): bigint | null {
-  if (!Array.isArray(list) || list.length > maxTokenBalances) return null;
-  let sum = 0n;
-  for (const item of list as readonly unknown[]) {
-    if (!isRecord(item) || !isRecord(item['uiTokenAmount'])) return null;
-    if (item['owner'] !== owner || item['mint'] !== mint) continue;
-    const { amount } = item['uiTokenAmount'];
-    if (typeof amount !== 'string' || !/^\d{1,20}$/.test(amount)) return null;
-    sum += BigInt(amount);
-  }
-  return sum;
-}
-
-function tokenChange(meta: Meta, owner: string, mint: string): bigint | null {
-  const before = tokensIn(meta.value['preTokenBalances'], owner, mint);
-  const after = tokensIn(meta.value['postTokenBalances'], owner, mint);
-  return before === null || after === null ? null : after - before;
-}
-
 function readMeta(answer: unknown, view: TransactionView, wallet: string): Meta | null {
   const value = isRecord(answer) ? answer['meta'] : null;
   if (!isRecord(value)) return null;
@@ -113,9 +92,9 @@ function fillOf(trades: Trades, terms: OrderTerms, view: TransactionView, meta: 
   const { publicKey, side, mint, quoteMint } = terms;
   const { venue, baseAmount, quoteAmount, fees } = trades;
   const traderQuote = side === 'buy' ? quoteAmount + fees : quoteAmount - fees;
-  const wrapped = tokenChange(meta, publicKey, wrappedSolMint);
-  const base = tokenChange(meta, publicKey, mint);
-  if (wrapped === null || base === null) return unusable('the token balances are not of the documented form');
+  const wrapped = tokenChange(meta.value, publicKey, wrappedSolMint);
+  const base = tokenChange(meta.value, publicKey, mint);
+  if (typeof wrapped !== 'bigint' || typeof base !== 'bigint') return unusable('the token balances are not of the documented form');
   const networkFee = view.feePayer === publicKey ? meta.fee : 0n;
   // Wrapped SOL counts as the wallet's SOL. What the wallet lost beyond the trade and the fee is rent and tips.
   const left = meta.lamports.before - meta.lamports.after - wrapped;

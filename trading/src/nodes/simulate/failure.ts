@@ -3,9 +3,8 @@ import { associatedTokenProgram, solDecimals, systemProgram, token2022Program, t
 import type { NodeText } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import { venueByProgram } from '@sluice/venues/registry.ts';
 import type { TradeFault } from '@sluice/venues/seam/trading.ts';
-import { describeShortfall } from '../../quote/shortfall.ts';
-import { failingProgram, type FailingProgram } from './failing-program.ts';
-import { readTransactionError, type TransactionError } from './transaction-error.ts';
+import { describeShortfall } from '../../quote/best-quote.ts';
+import { failingProgram, readTransactionError, type FailingProgram, type TransactionError } from './runtime-report.ts';
 
 /** What the order knows and the runtime does not report; null if unknown. Raw amounts. */
 export interface FailureTerms {

@@ -4,8 +4,8 @@ import { venueByProgram } from '@sluice/venues/registry.ts';
 import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';
 
-/** Longest list of token balances that is read; a transaction locks at most 128 accounts. */
-const maxTokenBalances = 256;
+/** Most token balances in an answer. A transaction locks at most 128 accounts, so an honest answer has no more before and after. */
+export const maxTokenBalances = 256;
 
 /** The quoted trade, which the simulation of its message must result in. Raw amounts. */
 export interface ExpectedTrade extends TradedAmounts {
@@ -17,7 +17,7 @@ export interface ExpectedTrade extends TradedAmounts {
 
 /**
  * What the trade gives, by the venue's events in the log of a simulation; null if the log does not report it. `contradicted`: the token balances
- * of the same answer differ from the events.
+ * of the same answer differ from the events, or cannot be read.
  */
 export function simulatedAmounts(
   value: Readonly<Record<string, unknown>>,
@@ -40,24 +40,29 @@ export function simulatedAmounts(
     (programId) => venueByProgram.has(programId),
   );
   if (!found || log.truncated || log.malformed !== null) return null;
-  const change = tokenChange(value, expected);
+  const change = tokenChange(value, expected.trader, expected.mint);
   const expectedChange = expected.side === 'buy' ? baseAmount : -baseAmount;
   return change !== null && change !== expectedChange ? 'contradicted' : { baseAmount, traderQuote };
 }
 
-/** The change by the balances of the answer; null if the node does not report them, as older nodes do not. */
-function tokenChange(value: Readonly<Record<string, unknown>>, { trader, mint }: ExpectedTrade): bigint | null {
-  const before = tokensIn(value['preTokenBalances'], trader, mint);
-  const after = tokensIn(value['postTokenBalances'], trader, mint);
-  return before === null || after === null ? null : after - before;
+/**
+ * How a transaction changed the raw tokens of `mint` that the wallet owns, by the `preTokenBalances` and `postTokenBalances` of an answer. Null if the
+ * answer does not have both lists; `malformed` if one is not of the documented form.
+ */
+export function tokenChange(value: Readonly<Record<string, unknown>>, owner: string, mint: string): bigint | 'malformed' | null {
+  const lists = [value['preTokenBalances'], value['postTokenBalances']];
+  if (lists.some((list) => list === null || list === undefined)) return null;
+  const [before, after] = lists.map((list) => tokensIn(list, owner, mint));
+  return before == null || after == null ? 'malformed' : after - before;
 }
 
 function tokensIn(list: unknown, owner: string, mint: string): bigint | null {
   if (!Array.isArray(list) || list.length > maxTokenBalances) return null;
   let sum = 0n;
   for (const item of list as readonly unknown[]) {
-    if (!isRecord(item) || item['owner'] !== owner || item['mint'] !== mint) continue;
-    const amount = isRecord(item['uiTokenAmount']) ? item['uiTokenAmount']['amount'] : null;
+    if (!isRecord(item) || !isRecord(item['uiTokenAmount'])) return null;
+    if (item['owner'] !== owner || item['mint'] !== mint) continue;
+    const { amount } = item['uiTokenAmount'];
     if (typeof amount !== 'string' || !/^\d{1,20}$/.test(amount)) return null;
     sum += BigInt(amount);
   }

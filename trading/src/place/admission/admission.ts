@@ -1,9 +1,8 @@
 import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
-import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
+import { isSameRequest, type IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
 import { ownerOf, type Owner } from '@sluice/gateway/store/order-model/owner.ts';
-import type { KeyLocks } from './key-locks.ts';
 import type { Refusal } from '../outcome.ts';
 
 export const tradingOff: Refusal = {
@@ -27,28 +26,37 @@ export async function refusedByHalt(halt: Pick<Halt, 'status'>): Promise<Refusal
 }
 
 /** The refusal for an error of a node or of the store. Rethrows any other error, which is a bug. */
-export function refusalOf(error: unknown): Refusal {
+function refusalOf(error: unknown): Refusal {
   const message = error instanceof RpcError ? 'No node of the chain answers.' : 'The store does not answer.';
   if (error instanceof RpcError || error instanceof StoreUnavailableError)
     return { error: 'UPSTREAM_UNAVAILABLE', message, retryAfterSeconds: 1 };
   throw error;
 }
 
-/** Runs one call while it holds its `Idempotency-Key`. Another call of this process with the same key is refused meanwhile. */
-export async function withKey<Result>(
-  locks: KeyLocks,
-  owner: Owner,
-  use: IdempotencyUse | null,
-  run: () => Promise<Result>,
-): Promise<Result | Refusal> {
-  const lock = locks.take(ownerOf(owner), use);
-  if (lock.kind === 'busy') return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
-  if (lock.kind === 'other') return { error: 'IDEMPOTENCY_MISMATCH' };
+/** Runs work that needs a node or the store. Resolves with the refusal if it fails because of one of them. */
+export async function orRefusal<Result>(work: () => Promise<Result>): Promise<Result | Refusal> {
   try {
-    return await run();
+    return await work();
   } catch (error) {
     return refusalOf(error);
-  } finally {
-    lock.release();
+  }
+}
+
+/** Most requests at a time with an `Idempotency-Key`. Another one is refused as busy. */
+const maxLocks = 10_000;
+
+/** The keys that requests of this gateway use now. The store does not know them until their orders are inserted. */
+export class KeyLocks {
+  readonly #held = new Map<string, IdempotencyUse>();
+
+  /** Runs one call while it holds its `Idempotency-Key`. Another call of this process with the same key is refused meanwhile. */
+  async run<Result>(owner: Owner, use: IdempotencyUse | null, work: () => Promise<Result>): Promise<Result | Refusal> {
+    if (use === null) return orRefusal(work);
+    const name = `${ownerOf(owner)}\n${use.key}`;
+    const known = this.#held.get(name);
+    if (known !== undefined && !isSameRequest(known, use)) return { error: 'IDEMPOTENCY_MISMATCH' };
+    if (known !== undefined || this.#held.size >= maxLocks) return { error: 'IDEMPOTENCY_IN_PROGRESS', retryAfterSeconds: 1 };
+    this.#held.set(name, use);
+    return orRefusal(work).finally(() => this.#held.delete(name));
   }
 }

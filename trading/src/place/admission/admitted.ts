@@ -20,31 +20,20 @@ export function newOrderOf(
   { owner, request, genesisHash }: Admitted,
   prepared: PreparedTrade,
   {
-    id,
-    state,
-    kind,
-    fill,
-    timingJson,
-    createdAtMs,
     message,
-  }: Pick<NewOrder, 'id' | 'state' | 'kind' | 'fill' | 'timingJson' | 'createdAtMs'> & { readonly message: SignedMessage | null },
+    ...fields
+  }: Pick<NewOrder, 'id' | 'state' | 'kind' | 'fill' | 'timingJson' | 'createdAtMs'> & { message: SignedMessage | null },
 ): NewOrder {
   return {
-    id,
-    state,
-    kind,
     keyId: owner.keyId,
     accountId: owner.accountId,
     genesisHash,
     terms: orderTerms(request, prepared),
     quoteJson: JSON.stringify(tradedQuote(request, prepared)),
-    signature: message?.signature ?? null,
-    signedBytes: message?.signedBytes ?? null,
-    blockhash: message?.blockhash ?? null,
-    lastValidBlockHeight: message?.lastValidBlockHeight ?? null,
     error: null,
-    createdAtMs,
-    fill,
-    timingJson,
+    ...(message ?? noMessage),
+    ...fields,
   };
 }
+
+const noMessage = { signature: null, signedBytes: null, blockhash: null, lastValidBlockHeight: null };

@@ -10,9 +10,8 @@ import { shownStart, type PaperBalanceOf } from '@sluice/gateway/reads/wallets/p
 import type { PaperBalance } from '@sluice/gateway/store/sql/tables/orders/paper.ts';
 import type { StoredWallet } from '@sluice/gateway/store/sql/tables/wallets.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { chainForOrder, type ChainIdentity } from '../../nodes/chain-identity.ts';
-import { refusalOf } from '../admission/admission.ts';
+import { orRefusal } from '../admission/admission.ts';
 import type { Refusal } from '../outcome.ts';
 import { mayUseWallet, type WalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
 import { createPaperWallet } from './paper-wallets.ts';
@@ -57,18 +56,18 @@ export function openPaperTrading({ store, chain, wallets }: PaperTradingParts): 
   };
   return {
     balanceOf: (owner, publicKey) =>
-      whileAvailable(async () => {
+      orRefusal(async () => {
         if (!(await wallets.mayUse(owner, publicKey))) return null;
         const known = chainForOrder(chain);
         return 'error' in known ? known : store.paper.balance({ wallet: publicKey, genesisHash: known.genesisHash });
       }),
     endpoints: [
       bindEndpoint(paperWalletEndpoint, ({ principal, body: { label = '', amount = paperSol.start } }) =>
-        principal === null ? { error: 'UNAUTHENTICATED' } : whileAvailable(() => create(principal.accountId, label.trim(), amount)),
+        principal === null ? { error: 'UNAUTHENTICATED' } : orRefusal(() => create(principal.accountId, label.trim(), amount)),
       ),
       bindEndpoint(paperBalanceEndpoint, ({ principal, body: { publicKey, amount, reset = false } }) => {
         if (principal === null) return { error: 'UNAUTHENTICATED' };
-        return whileAvailable(async () => {
+        return orRefusal(async () => {
           const wallet = await store.wallets.byPublicKey(paperKeystore, publicKey);
           return wallet === null || !mayUseWallet(principal, wallet) ? noSuchWallet(publicKey) : set(wallet, amount, reset);
         });
@@ -85,15 +84,6 @@ function lamportsOf(amount: number): bigint | Refusal {
   if (amount === 0) return 0n;
   const raw = rawAmount(amount, solDecimals, 'SOL');
   return raw.ok ? raw.raw : wrongFields({ amount: raw.fault });
-}
-
-async function whileAvailable<T>(work: () => Promise<T>): Promise<T | Refusal> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error;
-    return refusalOf(error);
-  }
 }
 
 function shown({ publicKey, label }: StoredWallet, { lamports, startLamports, startedAtMs }: PaperBalance): PaperWallet {

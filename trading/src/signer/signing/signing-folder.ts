@@ -1,7 +1,7 @@
 import type { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import type { AuditEntry } from '../audit/entry.ts';
 import { LineTimes } from '../audit/line-times.ts';
-import { openAuditLog, type AuditLog } from '../audit/log.ts';
+import { openAuditLog } from '../audit/log.ts';
 import { Siblings } from '../audit/siblings.ts';
 import { logIdsIn, slotName } from '../audit/segments.ts';
 import { policyStamp, readPolicy, type PolicyFiles } from '../limits/policy-file.ts';
@@ -10,24 +10,18 @@ import { Spend } from '../limits/daily-spend.ts';
 import { Fault, type LogHead } from '../wire/protocol.ts';
 import type { StartTerms } from './start-terms.ts';
 
-/** What the signing process reads from its folder: the audit logs, the sums of past spend, and the operator's policy. */
-export interface SigningFolder {
-  readonly audit: AuditLog;
-  readonly siblings: Siblings;
-  readonly ownSpend: Spend;
-  readonly spend: Spend;
-  readonly policy: () => Policy | null;
-  /** Reads the policy again if its file was replaced. Throws a `Fault` if the new policy is not valid. */
-  renewPolicy(): void;
-}
+export type SigningFolder = ReturnType<typeof openSigningFolder>;
 
-/** Opens this process's audit log, and reads the ends of the folder's other logs. Throws a `Fault` or the file system's error. */
+/**
+ * What the signing process reads from its folder: the audit logs, the sums of past spend, and the operator's policy. Opens this process's audit
+ * log, and reads the ends of the folder's other logs. Throws a `Fault` or the file system's error.
+ */
 export function openSigningFolder(
   terms: StartTerms,
   key: Uint8Array,
   heads: ReadonlyMap<string, LogHead>,
   time: Pick<AgreedTime, 'nowMs'>,
-): SigningFolder {
+) {
   const { folder, keystore, slot } = terms;
   const here = logIdsIn(folder);
   const missing = [...heads].find(([logId]) => !here.has(logId));
@@ -66,6 +60,7 @@ export function openSigningFolder(
   const files: PolicyFiles = { folder, keystore, key };
   let stamp = '';
   let policy: Policy | null = null;
+  /** Reads the policy again if its file was replaced. Throws a `Fault` if the new policy is not valid. */
   const renewPolicy = (): void => {
     const newStamp = policyStamp(files);
     if (newStamp === stamp) return;
@@ -81,5 +76,5 @@ export function openSigningFolder(
   renewPolicy();
   audit.write();
   audit.sync();
-  return { audit, siblings, ownSpend, spend, policy: () => policy, renewPolicy };
+  return { audit, siblings, ownSpend, spend, policy: (): Policy | null => policy, renewPolicy };
 }

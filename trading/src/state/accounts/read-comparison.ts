@@ -1,9 +1,8 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { majorityOf } from '@sluice/shared/solana/rpc/quorum/votes.ts';
-import type { ReportedState } from './account-view.ts';
+import type { AccountView, ReportedState } from './account-view.ts';
 import type { LinkTrust } from './link-trust.ts';
 import type { Link } from './link.ts';
-import type { Truth, Watched } from './watched.ts';
 
 /**
  * A read of an account that changes often may show a moment inside a slot. If no majority reports how the slot ended, an endpoint is distrusted
@@ -12,6 +11,31 @@ import type { Truth, Watched } from './watched.ts';
 const maxDoubts = 3;
 /** A read is compared with the endpoints that reach its slot within this long. */
 const truthForMs = 5_000;
+
+/** An account that is followed on every endpoint. */
+export interface Watched {
+  readonly address: string;
+  /** Number of `follow` calls without a `release`. */
+  users: number;
+  /** One for each link. */
+  readonly views: readonly AccountView[];
+  /** Since when the endpoints differ (`performance.now`); null if they agree. */
+  differsSinceMs: number | null;
+  verifiedAtMs: number;
+  /** What a majority of the endpoints returned for a read. Null after all links were compared with it. */
+  truth: Truth | null;
+}
+
+/** What a majority of the endpoints returned for a read of an account. */
+export interface Truth {
+  readonly state: ReportedState;
+  /** The account had this state in one of the slots up to `lastSlot`; endpoints may report a wrong slot with an answer. */
+  readonly slot: number;
+  readonly lastSlot: number;
+  readonly atMs: number;
+  /** Links that were not compared with it yet. */
+  readonly waiting: Set<Link>;
+}
 
 /** Counts what `WatchedAccounts` reports. */
 interface Counts {

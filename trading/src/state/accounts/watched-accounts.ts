@@ -6,8 +6,7 @@ import { AccountView, contradict, votedReaders, type ReportedState } from './acc
 import type { ChainView } from '../chain/chain-view.ts';
 import { LinkTrust } from './link-trust.ts';
 import { Link, type AccountUpdates, type LinkOptions } from './link.ts';
-import { ReadComparison } from './read-comparison.ts';
-import type { Watched } from './watched.ts';
+import { ReadComparison, type Watched } from './read-comparison.ts';
 
 /** Most accounts followed at a time on every endpoint. Further accounts are read whenever they are needed. */
 const maxWatched = 4_096;

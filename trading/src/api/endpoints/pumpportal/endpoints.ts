@@ -11,7 +11,7 @@ import type { Venue } from '@sluice/venues/seam/venue.ts';
 import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { jitoTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { wrongFields, type QuoteRefusal } from '../../../quote/best-quote.ts';
-import { refusalOf } from '../../../place/admission/admission.ts';
+import { orRefusal } from '../../../place/admission/admission.ts';
 import type { PlaceOrder } from '../../../place/place-order.ts';
 import { checkedTrade, expiresInSeconds, unsignedWire, type CheckParts } from '../../../prepare/checked-trade.ts';
 import { prepareAgreed, type PreparedTrade } from '../../../prepare/prepare.ts';
@@ -64,12 +64,8 @@ function pumpPortalAnswer({ signature, error, orderId, status }: TradeAnswer): P
   return { signature, errors: error === null ? [] : errorTexts(error), orderId, status };
 }
 
-async function tradeLocal(body: PumpPortalBody | readonly PumpPortalBody[], parts: PumpPortalParts): Promise<LocalAnswer> {
-  try {
-    return Array.isArray(body) ? await bundle(body as readonly PumpPortalBody[], parts) : await single(body as PumpPortalBody, parts);
-  } catch (error) {
-    return refusalOf(error);
-  }
+function tradeLocal(body: PumpPortalBody | readonly PumpPortalBody[], parts: PumpPortalParts): Promise<LocalAnswer> {
+  return orRefusal(() => (Array.isArray(body) ? bundle(body as readonly PumpPortalBody[], parts) : single(body as PumpPortalBody, parts)));
 }
 
 async function single(body: PumpPortalBody, parts: PumpPortalParts): Promise<LocalAnswer> {
