@@ -9,7 +9,7 @@ import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts'
 import { aboutDataDir } from '@sluice/gateway/store/files/files.ts';
 import { takeLock, type Lock } from '@sluice/gateway/store/files/lock.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
-import { createPaperWallet } from '@sluice/trading/place/paper/paper-wallets.ts';
+import { createPaperWallet } from '@sluice/trading/place/paper/paper-trading.ts';
 import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
 import type { Custody } from '@sluice/trading/api/trading.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';

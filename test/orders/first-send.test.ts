@@ -1,5 +1,5 @@
 import { firstSend, unansweredInsert } from '../../trading/src/place/first-send.ts';
-import type { FirstRound } from '../../trading/src/send/first-round.ts';
+import type { FirstRound } from '../../trading/src/send/lanes.ts';
 import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { expect, test } from 'vitest';

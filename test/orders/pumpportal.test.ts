@@ -1,4 +1,4 @@
-import { readPumpPortalOrder } from '@sluice/trading/api/endpoints/pumpportal/read.ts';
+import { readPumpPortalOrder } from '@sluice/trading/api/endpoints/pumpportal/endpoints.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { pumpPortalLimits, pumpPortalLocalEndpoint, type PumpPortalBody } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';

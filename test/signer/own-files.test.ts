@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathFault } from '@sluice/trading/signer/files/trusted-path.ts';
+import { pathFault } from '@sluice/trading/signer/files/own-files.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { newSignerPlace, type SignerPlace } from './harness.ts';
 

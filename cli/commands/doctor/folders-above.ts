@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { pathFault } from '@sluice/trading/signer/files/trusted-path.ts';
+import { pathFault } from '@sluice/trading/signer/files/own-files.ts';
 import { ok, warn, type Finding } from './finding.ts';
 
 const name = 'folders above';

@@ -2,9 +2,18 @@ import { keystoreName, readPassphrase } from '@sluice/trading/signer/custody/pas
 import { unlockKeystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { readSecretKey } from '@sluice/trading/signer/custody/secret-key-text.ts';
 import { auditKey } from '@sluice/trading/signer/audit/mac-chain.ts';
-import { readPin, readPolicy, writePin, writePolicy, type PolicyFiles } from '@sluice/trading/signer/limits/policy-file.ts';
+import {
+  readPin,
+  readPolicy,
+  writePin,
+  writePolicy,
+  type PolicyFiles,
+  maxListed,
+  openPolicy,
+  signPolicy,
+  type Policy,
+} from '@sluice/trading/signer/limits/policy-file.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
-import { maxListed, openPolicy, signPolicy, type Policy } from '@sluice/trading/signer/limits/operator-policy.ts';
 import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { makeFolder } from '@sluice/gateway/store/files/files.ts';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';

@@ -13,7 +13,7 @@ import { logIdsIn } from '@sluice/trading/signer/audit/segments.ts';
 import { checkAuditLogs } from '@sluice/trading/signer/audit/report.ts';
 import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
 import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
-import { createPaperWallet } from '@sluice/trading/place/paper/paper-wallets.ts';
+import { createPaperWallet } from '@sluice/trading/place/paper/paper-trading.ts';
 import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
 import type { StoredKey } from '@sluice/gateway/store/sql/tables/keys.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';

@@ -1,7 +1,6 @@
 import { Broadcaster } from '../../../trading/src/send/broadcaster.ts';
-import { firstRound, type FirstRound } from '../../../trading/src/send/first-round.ts';
+import { firstRound, type FirstRound, createLanes, type Lanes } from '../../../trading/src/send/lanes.ts';
 import { Lane } from '../../../trading/src/send/lane.ts';
-import { createLanes, type Lanes } from '../../../trading/src/send/lanes.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { createSendNodes } from '../../../trading/src/nodes/nodes.ts';
 import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';

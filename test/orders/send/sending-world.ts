@@ -16,8 +16,7 @@ import {
 } from '@sluice/gateway/store/order-model/order.ts';
 import { Broadcaster } from '../../../trading/src/send/broadcaster.ts';
 import { Follower } from '../../../trading/src/follow/follower.ts';
-import { firstRound } from '../../../trading/src/send/first-round.ts';
-import { createLanes, type Lanes } from '../../../trading/src/send/lanes.ts';
+import { firstRound, createLanes, type Lanes } from '../../../trading/src/send/lanes.ts';
 import { createSendNodes, type SendNode } from '../../../trading/src/nodes/nodes.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';

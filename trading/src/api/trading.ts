@@ -13,7 +13,7 @@ import {
   transactionSellEndpoint,
   transactionSendEndpoint,
 } from '@sluice/shared/wire/rest/trade.ts';
-import type { SealOutcome, SealWallet } from '@sluice/gateway/accounts/wallets.ts';
+import type { SealOutcome } from '@sluice/gateway/accounts/wallets.ts';
 import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { paperKeystore, keystoreName, passphraseFileOf } from '../signer/custody/passphrase.ts';
 import { bindEndpoint, type BoundEndpoint } from '@sluice/gateway/http/endpoint.ts';
@@ -30,16 +30,15 @@ import { OrderStats } from '../model/order-stats.ts';
 import { watchChainIdentity } from '../nodes/chain-identity.ts';
 import { createSendNodes } from '../nodes/nodes.ts';
 import { noDesk, type OrderReport } from './order-report.ts';
-import { noPaper, openPaperTrading, type PaperTrading } from '../place/paper/paper-trading.ts';
+import { noPaper, openPaperTrading } from '../place/paper/paper-trading.ts';
 import { tradingOff } from '../place/admission/admission.ts';
-import type { Refusal } from '../place/outcome.ts';
+import type { Outcome, Refusal } from '../place/outcome.ts';
 import type { PlaceOrder } from '../place/place-order.ts';
 import { createWalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
 import { readSecretKey } from '../signer/custody/secret-key-text.ts';
 import { createTradingRole, type RoleReport, type TradingRole } from './role/trading-role.ts';
 import type { SendFirst } from '../place/first-send.ts';
-import { firstRound } from '../send/first-round.ts';
-import { createLanes } from '../send/lanes.ts';
+import { firstRound, createLanes } from '../send/lanes.ts';
 
 /** How long `start` waits until the open orders are loaded. After that it resolves anyway, because the gateway can serve reads without them. */
 const followStoredWithinMs = 3_000;
@@ -73,26 +72,7 @@ export interface TradingOptions {
   readonly log: Logger;
 }
 
-/** The trading half of a gateway. */
-export interface Trading {
-  /** Places an order of a custodial wallet, without HTTP. Refuses if another gateway holds the trading role. */
-  readonly placeOrder: PlaceOrder;
-  readonly endpoints: readonly BoundEndpoint[];
-  readonly paperBalanceOf: PaperTrading['balanceOf'];
-  readonly sealWallet: SealWallet;
-  /**
-   * Claims the trading role. The holder loads the open orders of the store as soon as nodes and store answer. Resolves within seconds,
-   * whether or not they answer.
-   */
-  start(): Promise<void>;
-  /** Null if this gateway does not trade. */
-  report(): OrderReport | null;
-  /** Why no order would be accepted now. Null if orders would be accepted, or if trading is off. */
-  fault(): string | null;
-  /** Newest slot that the endpoints agree on; 0 before the first, and if this gateway does not hold the trading role. */
-  slot(): number;
-  close(): Promise<void>;
-}
+export type Trading = ReturnType<typeof createTrading>;
 
 /** Where the wallets are that trade: by default, in the custody of the chain in the settings. On paper, live wallets are out of reach. */
 export function custodyOf({ config, custody }: Pick<TradingOptions, 'config' | 'custody'>): Custody {
@@ -229,7 +209,8 @@ async function sealSecretKey(signer: Pick<SigningProcess, 'seal'>, secretKey: st
   return wallet === null ? { ok: false, reason: 'unavailable' } : { ok: true, wallet };
 }
 
-function createTrading(options: TradingParts): Trading {
+/** The trading half of a gateway. */
+function createTrading(options: TradingParts) {
   const { config, rpc, custody, store, bus, seal, hub, directory, solUsd, clock, log } = options;
   const life = new AbortController();
   const { trading: mode } = config;
@@ -265,23 +246,30 @@ function createTrading(options: TradingParts): Trading {
     onLost: (last) => desks.open?.listeners.forEach((listener) => listener.onLost(last)),
   });
   return {
-    placeOrder: async (owner, request, idempotency) => {
+    /** Places an order of a custodial wallet, without HTTP. Refuses if another gateway holds the trading role. */
+    placeOrder: async (...order: Parameters<PlaceOrder>): Promise<Outcome> => {
       const desk = desks.open;
       if (!role.held || desk === null) return notHere;
       await desk.ready;
-      return desk.placeOrder(owner, request, idempotency);
+      return desk.placeOrder(...order);
     },
     // Endpoints that cannot spend need a desk, but not the role.
     endpoints: bindSpecs((spec, call) =>
       role.held || (desks.open !== null && spec.access !== 'trade') ? run(spec.id, call) : role.hand(spec, call),
     ).concat(paper.endpoints),
     paperBalanceOf: paper.balanceOf,
-    sealWallet: async (secretKey) => (mode === 'paper' ? { ok: false, reason: 'paper' } : sealSecretKey(signer, secretKey)),
-    start: async () => {
+    sealWallet: async (secretKey: string | null): Promise<SealOutcome> =>
+      mode === 'paper' ? { ok: false, reason: 'paper' } : sealSecretKey(signer, secretKey),
+    /**
+     * Claims the trading role. The holder loads the open orders of the store as soon as nodes and store answer. Resolves within seconds,
+     * whether or not they answer.
+     */
+    start: async (): Promise<void> => {
       await role.start();
       await Promise.race([desks.open?.storedFollowed, pause(followStoredWithinMs, undefined, { ref: false })]);
     },
-    report: () => ({
+    /** Null if this gateway does not trade. */
+    report: (): OrderReport | null => ({
       stats,
       mode,
       halted: halt.halted,
@@ -290,9 +278,11 @@ function createTrading(options: TradingParts): Trading {
       ...(desks.open?.report() ?? noDesk),
       signer: { fault: signer.fault, ready: signer.isReady, counts: signer.counts },
     }),
-    fault: () => (mode === 'off' ? null : (signer.fault ?? roleFault(role.report) ?? desks.open?.fault() ?? null)),
-    slot: () => desks.open?.slot() ?? 0,
-    close: async () => {
+    /** Why no order would be accepted now. Null if orders would be accepted, or if trading is off. */
+    fault: (): string | null => (mode === 'off' ? null : (signer.fault ?? roleFault(role.report) ?? desks.open?.fault() ?? null)),
+    /** Newest slot that the endpoints agree on; 0 before the first, and if this gateway does not hold the trading role. */
+    slot: (): number => desks.open?.slot() ?? 0,
+    close: async (): Promise<void> => {
       await role.close();
       desks.isEnding = true;
       taking.abort();

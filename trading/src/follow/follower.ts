@@ -10,12 +10,11 @@ import type { SendNode } from '../nodes/nodes.ts';
 import { FollowedOrders, type Followed, type OpenByState } from './followed-orders.ts';
 import { noFollowerCounts, type FollowerCounters } from './followed-orders.ts';
 import { LandedReader } from './evidence/landed-reader.ts';
-import { createMessageActions, type MessageActions } from './message-actions.ts';
 import { createOrderClaims } from './storing/order-claims.ts';
 import { ChangeWriter, createTryStore, type TryStore } from './storing/change-writer.ts';
 import type { FinalizedPoint } from './evidence/signature-status.ts';
 import { StatusPoller, type PolledOrders } from './evidence/status-poller.ts';
-import { findEvidence, landedSlotOf, isNewView } from './evidence/tracked-order.ts';
+import { findEvidence, landedSlotOf, isNewView, type Landing } from './evidence/tracked-order.ts';
 import { createWaker, type Waker } from './thread/waker.ts';
 
 /** How often every order is checked even without news, because silence is evidence too. Confirmed orders are checked in every fifth round. */
@@ -69,13 +68,14 @@ export class Follower {
   readonly #pollWaker: Waker;
   readonly #heights: (number | null)[];
   readonly #reader: LandedReader;
-  readonly #actions: MessageActions;
+  /** Reads of landed transactions that are in progress. */
+  readonly #reads = new Set<Promise<void>>();
   readonly #changeWriter: ChangeWriter;
   readonly #tryStore: TryStore;
   #loops: readonly Promise<void>[] = [];
 
   constructor(options: FollowerOptions) {
-    const { nodes, broadcaster, orders, clock = systemClock, log } = options;
+    const { nodes, orders, clock = systemClock, log } = options;
     const { signal } = this.#closing;
     this.#options = options;
     this.#clock = clock;
@@ -84,14 +84,6 @@ export class Follower {
     this.#heights = nodes.map(() => null);
     this.#reader = new LandedReader(nodes, clock);
     this.#tryStore = createTryStore(this.counters, log);
-    this.#actions = createMessageActions({
-      broadcaster,
-      reader: this.#reader,
-      quoteOf: async (id) => (await this.#tryStore(() => orders.byId(id)))?.quoteJson ?? null,
-      onRead: (followed) => this.#check(followed),
-      clock,
-      signal,
-    });
     this.#changeWriter = new ChangeWriter({
       orders,
       counters: this.counters,
@@ -178,8 +170,9 @@ export class Follower {
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
-    await Promise.all([...this.#loops, this.#actions.ended()]);
-    for (const { signature } of this.#followed.withMessage.values()) this.#actions.drop(signature);
+    await Promise.all(this.#loops);
+    await Promise.all(this.#reads);
+    for (const { signature } of this.#followed.withMessage.values()) this.#options.broadcaster.stop(signature);
     await this.#tryStore(() => this.#options.orders.release(this.#options.gatewayId));
   }
 
@@ -212,10 +205,45 @@ export class Follower {
   #check(followed: Followed): void {
     const nowMs = this.#clock.steadyMs();
     const finding = findEvidence(followed, nowMs);
-    this.#actions.act(followed, finding);
+    this.#setSending(followed, finding.broadcast === 'send');
+    if (finding.read !== null) this.#read(followed, finding.read);
     followed.evidence = finding.evidence;
     if (finding.read?.err === null && followed.beingRead !== null && nowMs - followed.beingRead.sinceMs < readFirstMs) return;
     this.#writeChange(followed);
+  }
+
+  #setSending(followed: Followed, sending: boolean): void {
+    if (followed.sending === sending) return;
+    followed.sending = sending;
+    const { broadcaster } = this.#options;
+    const { signature, lastValidBlockHeight, order } = followed;
+    if (!sending) broadcaster.stop(signature);
+    else if (order.signedBytes !== null) {
+      const blockEngineOnly = order.terms?.blockEngineOnly === true;
+      broadcaster.keepSending({ signature, wire: order.signedBytes, lastValidBlockHeight, blockEngineOnly, atOnce: followed.isFromStore });
+    }
+  }
+
+  #read(followed: Followed, landing: Landing): void {
+    const known = followed.beingRead?.landing;
+    if (known?.slot === landing.slot && (known.err === null) === (landing.err === null)) return;
+    const one = this.#readLanded(followed, landing);
+    this.#reads.add(one);
+    void one.finally(() => this.#reads.delete(one));
+  }
+
+  async #readLanded(followed: Followed, landing: Landing): Promise<void> {
+    const being = { landing, sinceMs: this.#clock.steadyMs() };
+    followed.beingRead = being;
+    const { signature, order } = followed;
+    const stored = landing.err === null ? null : await this.#tryStore(() => this.#options.orders.byId(order.id));
+    const { terms, signedBytes, kind } = order;
+    const landed = { signature, ...landing, terms, signedBytes, quoteJson: stored?.quoteJson ?? null, isLightning: kind === 'lightning' };
+    const reading = await this.#reader.read(landed, this.#closing.signal);
+    if (reading === null || followed.beingRead !== being) return;
+    followed.reading = reading;
+    followed.beingRead = null;
+    this.#check(followed);
   }
 
   #writeChange(followed: Followed): void {
@@ -240,7 +268,7 @@ export class Follower {
   }
 
   #remove(followed: Followed): void {
-    if (this.#followed.remove(followed)) this.#actions.drop(followed.signature);
+    if (this.#followed.remove(followed)) this.#options.broadcaster.stop(followed.signature);
   }
 
   async #checkLoop(): Promise<void> {

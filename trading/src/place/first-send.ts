@@ -1,10 +1,9 @@
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { NewOrder } from '@sluice/gateway/store/order-model/order.ts';
+import type { NewOrder, OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { OrderLedger } from '../model/order-ledger.ts';
-import type { OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { ThreadedFollower } from '../follow/thread/threaded-follower.ts';
-import type { FirstRound } from '../send/first-round.ts';
+import type { FirstRound } from '../send/lanes.ts';
 
 /**
  * The refusal of an order whose insert the store did not answer. If the order is stored, it will be sent. Rethrows an error that does not

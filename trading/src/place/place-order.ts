@@ -24,12 +24,11 @@ import type { Simulator } from '../nodes/simulate/simulator.ts';
 import type { HotState } from '../state/hot-state.ts';
 import type { OwnOrders } from '../state/own-orders.ts';
 import { halted, KeyLocks, refusedByHalt, storeRefuses, tooManyOpen, tradingOff } from './admission/admission.ts';
-import { newOrderOf, type Admitted } from './admission/admitted.ts';
+import { newOrderOf, type Admitted, rounded, tradeAnswer } from './trade-answer.ts';
 import { firstSend, unansweredInsert, type SendFirst } from './first-send.ts';
 import { notStored, overDayLimit, placedNow, type Outcome, type Refusal } from './outcome.ts';
 import { tradeOnPaper } from './paper/paper.ts';
 import type { StoreGate } from './store-gate.ts';
-import { rounded, tradeAnswer } from './trade-answer.ts';
 import type { WalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
 
 export interface PlaceParts {

@@ -2,9 +2,44 @@ import type { OrderTiming, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { quoteOfOrder } from '../quote/answer.ts';
 import { orderObject } from '../model/order-object.ts';
-import type { OrderTerms, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
+import type { OrderTerms, StoredOrder, NewOrder, SignedMessage } from '@sluice/gateway/store/order-model/order.ts';
 import type { PreparedTrade } from '../prepare/prepare.ts';
 import type { TradeRequest } from '../prepare/request.ts';
+import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
+import type { Owner } from '@sluice/gateway/store/order-model/owner.ts';
+
+/** A request that passed the checks that need no quote. */
+export interface Admitted {
+  readonly owner: Owner;
+  readonly request: TradeRequest;
+  readonly use: IdempotencyUse | null;
+  /** Genesis hash of the chain that the order is made on. */
+  readonly genesisHash: string;
+  readonly startedMs: number;
+}
+
+/** The order of a trade as it is stored. */
+export function newOrderOf(
+  { owner, request, genesisHash }: Admitted,
+  prepared: PreparedTrade,
+  {
+    message,
+    ...fields
+  }: Pick<NewOrder, 'id' | 'state' | 'kind' | 'fill' | 'timingJson' | 'createdAtMs'> & { message: SignedMessage | null },
+): NewOrder {
+  return {
+    keyId: owner.keyId,
+    accountId: owner.accountId,
+    genesisHash,
+    terms: orderTerms(request, prepared),
+    quoteJson: JSON.stringify(tradedQuote(request, prepared)),
+    error: null,
+    ...(message ?? noMessage),
+    ...fields,
+  };
+}
+
+const noMessage = { signature: null, signedBytes: null, blockhash: null, lastValidBlockHeight: null };
 
 type TradeOutcome = Pick<TradeAnswer, 'orderId' | 'status' | 'signature' | 'simulation' | 'dryRun' | 'paper' | 'timing'> & {
   readonly lastValidBlockHeight?: number;

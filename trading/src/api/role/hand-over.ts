@@ -5,10 +5,40 @@ import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import type { OrderAnswer, OrderCall } from '../order-call.ts';
-import { AnsweredCalls } from './answered-calls.ts';
 import type { Mailboxes } from './mailboxes.ts';
 import { openRecord, sealRecord, type HandedAnswer, type HandedCall } from './handed-record.ts';
 import { PendingCall, tooManyWait } from './pending-call.ts';
+
+/** Calls that are remembered. The oldest is forgotten first. */
+const maxCalls = 20_000;
+
+/** Calls that this gateway ran, by id, so that a call that arrives again is not run again. */
+class AnsweredCalls {
+  readonly #calls = new Map<string, { readonly endsAtMs: number; answer: OrderAnswer | null }>();
+
+  has(id: string): boolean {
+    return this.#calls.has(id);
+  }
+
+  /** The answer of a call; null as long as it runs, and for an unknown call. */
+  answerTo(id: string): OrderAnswer | null {
+    return this.#calls.get(id)?.answer ?? null;
+  }
+
+  /** Remembers a call that begins, until the time given. */
+  begin(id: string, endsAtMs: number, nowMs: number): void {
+    for (const [oldest, { endsAtMs: endMs }] of this.#calls) {
+      if (endMs > nowMs && this.#calls.size < maxCalls) break;
+      this.#calls.delete(oldest);
+    }
+    this.#calls.set(id, { endsAtMs, answer: null });
+  }
+
+  end(id: string, answer: OrderAnswer): void {
+    const call = this.#calls.get(id);
+    if (call !== undefined) call.answer = answer;
+  }
+}
 
 /** How long a caller waits for an answer, takeovers included. */
 const answerWithinMs = 10_000;

@@ -8,11 +8,10 @@ import type { OrderLedger } from '../../model/order-ledger.ts';
 import { canPay, needOf, outlayOf, type Outlay } from '../../prepare/outlay.ts';
 import { prepareTrade, type PreparedTrade, type PrepareParts } from '../../prepare/prepare.ts';
 import { unavailable } from '../../prepare/quote-order.ts';
-import { tokensFault } from '../../prepare/simulate-trade.ts';
+import { tokensFault } from '../../prepare/checked-trade.ts';
 import type { WalletRead } from '../../state/hot-wallets.ts';
-import { newOrderOf, type Admitted } from '../admission/admitted.ts';
+import { newOrderOf, type Admitted, rounded, tradeAnswer } from '../trade-answer.ts';
 import { notStored, placedNow, type Outcome } from '../outcome.ts';
-import { rounded, tradeAnswer } from '../trade-answer.ts';
 
 export interface PaperParts extends PrepareParts {
   readonly paper: Pick<PaperTable, 'balance'>;

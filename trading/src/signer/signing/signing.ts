@@ -5,7 +5,7 @@ import { signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypa
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { Siblings } from '../audit/siblings.ts';
-import type { Policy } from '../limits/operator-policy.ts';
+import type { Policy } from '../limits/policy-file.ts';
 import type { Spend } from '../limits/daily-spend.ts';
 import { judge } from '../checks/check-message.ts';
 import type { SignAnswer, SignCommand } from '../wire/protocol.ts';

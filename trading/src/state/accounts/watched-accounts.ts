@@ -4,9 +4,8 @@ import type { AccountsRead, ChainAccount } from '@sluice/gateway/reads/chain/acc
 import { isSameAccount } from '@sluice/gateway/reads/chain/voted-accounts.ts';
 import { AccountView, contradict, votedReaders, type ReportedState } from './account-view.ts';
 import type { ChainView } from '../chain/chain-view.ts';
-import { LinkTrust } from './link-trust.ts';
+import { LinkTrust, ReadComparison, type Watched } from './read-comparison.ts';
 import { Link, type AccountUpdates, type LinkOptions } from './link.ts';
-import { ReadComparison, type Watched } from './read-comparison.ts';
 
 /** Most accounts followed at a time on every endpoint. Further accounts are read whenever they are needed. */
 const maxWatched = 4_096;
