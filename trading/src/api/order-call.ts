@@ -2,10 +2,7 @@ import type { BodyOf, EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts'
 import type { EndpointAnswer } from '@sluice/gateway/http/endpoint.ts';
 import type { Owner } from '@sluice/gateway/store/order-model/owner.ts';
 
-/**
- * A call of an endpoint for orders, after authentication, rate limits and the check of its body. It is plain JSON and has no secret, so
- * that one gateway can hand it to another.
- */
+/** A checked and authenticated call of an endpoint for orders. It is plain JSON without secrets, so another gateway can run it. */
 export interface OrderCall<E extends EndpointSpec = EndpointSpec> {
   readonly owner: Owner | null;
   /** The header `Idempotency-Key` as it was sent. */

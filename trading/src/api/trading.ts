@@ -175,10 +175,7 @@ class DeskOfRole {
     return this.#desk;
   }
 
-  /**
-   * Opens the desk when this gateway holds the role, and closes it when another gateway does. While Redis does not answer, the desk stays open
-   * and follows its orders.
-   */
+  /** Opens the desk with the role, and closes it when another gateway has the role. While Redis does not answer, the desk stays open. */
   follow({ report, held, isShared }: Pick<TradingRole, 'report' | 'held' | 'isShared'>, mode: Config['trading']): TradingDesk | null {
     if (this.isEnding || report.holder === 'other') this.#close();
     else if (held) this.#desk ??= this.#openDesk(isShared && mode === 'live');
@@ -260,10 +257,7 @@ function createTrading(options: TradingParts) {
     paperBalanceOf: paper.balanceOf,
     sealWallet: async (secretKey: string | null): Promise<SealOutcome> =>
       mode === 'paper' ? { ok: false, reason: 'paper' } : sealSecretKey(signer, secretKey),
-    /**
-     * Claims the trading role. The holder loads the open orders of the store as soon as nodes and store answer. Resolves within seconds,
-     * whether or not they answer.
-     */
+    /** Claims the trading role. Resolves within seconds; the open orders are loaded as soon as nodes and store answer. */
     start: async (): Promise<void> => {
       await role.start();
       await Promise.race([desks.open?.storedFollowed, pause(followStoredWithinMs, undefined, { ref: false })]);

@@ -54,10 +54,7 @@ export interface FollowerOptions {
   readonly log: Logger;
 }
 
-/**
- * Follows all open orders to their ends, by the statuses that every node reports. After a restart it continues from the store. Trades on our
- * own stream only trigger earlier requests to the nodes.
- */
+/** Follows all open orders to their ends, by the statuses that every node reports, also after a restart. */
 export class Follower {
   readonly counters: FollowerCounters = { ...noFollowerCounts };
   readonly #options: FollowerOptions;
@@ -113,10 +110,7 @@ export class Follower {
     return this.#followed.openByState(nowMs);
   }
 
-  /**
-   * Takes up the open orders of this gateway and those that other gateways left, if they belong to the chain with this genesis hash. Then
-   * follows them until `close`. Rejects if the store cannot be read; it may then be called again.
-   */
+  /** Takes up the open orders of the chain with this genesis hash, and follows them until `close`. Rejects if the store cannot be read; then call it again. */
   async start(genesisHash: string): Promise<void> {
     const { orders, gatewayId, takesOverAtOnce = false, placesSinceMs = null, nodes, log } = this.#options;
     const claims = createOrderClaims({
@@ -136,10 +130,7 @@ export class Follower {
     this.#loops = [this.#changeWriter.run(), claims.run(), this.#checkLoop(), ...nodes.map((node, index) => this.#poll(node, index))];
   }
 
-  /**
-   * Follows an order to its end. A submitted order is sent repeatedly until it is in a block.
-   * Returns false if too many orders are followed.
-   */
+  /** Follows an order to its end, and sends it repeatedly until it is in a block. Returns false if too many orders are followed. */
   follow(order: OpenOrder, isFromStore = false): boolean {
     if (this.#followed.has(order.id) || endStates.has(order.state)) return true;
     if (!this.hasRoom) {
@@ -163,10 +154,7 @@ export class Follower {
     for (const followed of this.#followed.ofSignature(signature)) followed.seenAtMs = this.#clock.steadyMs();
   }
 
-  /**
-   * Stops following. Other gateways may take over the orders at once, or, if the store does not answer, when the claim has expired. Does not
-   * reject if the store fails.
-   */
+  /** Stops following. Other gateways may take over the orders at once, or, if the store fails, when the claim has expired. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();

@@ -17,10 +17,7 @@ export interface OrderLedgerOptions {
 
 export type OrderLedger = ReturnType<typeof createOrderLedger>;
 
-/**
- * Stores the order changes of a request, and then publishes them on the channel `orders`. Changes that come from the chain are stored by the
- * follower, many at once. Methods reject like those of the table.
- */
+/** Stores the order changes of a request, and then publishes them. The follower stores those of the chain. Methods reject like the table. */
 export function createOrderLedger({ orders, publisher, clock, log }: OrderLedgerOptions) {
   return {
     /** Stores a new order; see `OrderTable.insert`. */

@@ -22,10 +22,7 @@ export interface ChainIdentityOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Asks every node repeatedly which chain it belongs to, because another chain may be started behind the same address. The majority of the nodes
- * that answer decides; a node that never answers does not delay the decision. The chain must not change while the process runs.
- */
+/** Asks every node repeatedly, because another chain may be started behind the same address. The majority of those that answer decides. */
 export function watchChainIdentity({ nodes, log, clock = systemClock, signal }: ChainIdentityOptions) {
   /** The last answer of each node; null if it has not answered. */
   const answers: (string | null)[] = nodes.map(() => null);

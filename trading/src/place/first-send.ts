@@ -5,10 +5,7 @@ import type { OrderLedger } from '../model/order-ledger.ts';
 import type { ThreadedFollower } from '../follow/thread/threaded-follower.ts';
 import type { FirstRound } from '../send/lanes.ts';
 
-/**
- * The refusal of an order whose insert the store did not answer. If the order is stored, it will be sent. Rethrows an error that does not
- * come from the store.
- */
+/** The refusal if the store did not answer an insert. If the order is stored, it will be sent. Rethrows other errors. */
 export function unansweredInsert(error: unknown, { id, signature }: Pick<NewOrder, 'id' | 'signature'>) {
   if (!(error instanceof StoreUnavailableError)) throw error;
   const message = 'The store did not answer, so the order may or may not be sent. Look it up by its id or its signature.';

@@ -76,10 +76,7 @@ export interface DefaultWalletRequest {
   of(publicKey: string): TradeRequest;
 }
 
-/**
- * Quotes, builds, simulates, signs, stores and sends one order. Never throws for an error of a node or of the store. A dry run ignores
- * the `Idempotency-Key`, because it makes no order.
- */
+/** Places one order. Never throws for an error of a node or of the store. A dry run makes no order, and ignores the `Idempotency-Key`. */
 export type PlaceOrder = (
   owner: Owner,
   request: TradeRequest | DefaultWalletRequest,

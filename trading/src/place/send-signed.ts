@@ -29,10 +29,7 @@ export type SendSignedParts = Omit<
   readonly orders: Pick<OrderTable, 'lookUp' | 'bySignature'>;
 };
 
-/**
- * Longest life of a caller's blockhash, in blocks after the newest confirmed block that is known here: the 150 of every blockhash, plus the
- * blocks by which the caller's node may be ahead.
- */
+/** Longest life of a caller's blockhash after our newest confirmed block: 150 blocks, and those by which the caller's node may be ahead. */
 const longestLife = 150 + 64;
 const onPaper = { ...tradingOff, message: 'This server trades on paper (TRADING=paper), and sends nothing.' };
 

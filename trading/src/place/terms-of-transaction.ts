@@ -8,10 +8,7 @@ import type { HotState } from '../state/hot-state.ts';
 /** Longest wait for the decimals of the coin. */
 const withinMs = 400;
 
-/**
- * What a caller's own transaction trades; needed to read its fill. Null if it does not contain exactly one trade by its fee payer in a known
- * pool of the coin, or if the decimals cannot be read in time. They are then read from the landed transaction.
- */
+/** What a caller's transaction trades. Null if that is not exactly one trade in a known pool, or if the decimals cannot be read in time. */
 export async function termsOfTransaction(transaction: DecodedTransaction, state: Pick<HotState, 'markets'>): Promise<OrderTerms | null> {
   const trade = onlyTradeOf(transaction);
   const [publicKey] = transaction.accountKeys;

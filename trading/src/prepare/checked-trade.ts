@@ -29,11 +29,7 @@ const unknownBlockhash: QuoteRefusal = {
 };
 
 /** Simulates the message that will be sent. The signature does not change the result. */
-export async function simulateTrade(
-  simulator: Pick<Simulator, 'simulate'>,
-  wire: Uint8Array,
-  prepared: PreparedTrade,
-): Promise<SimulatedTrade> {
+async function simulateTrade(simulator: Pick<Simulator, 'simulate'>, wire: Uint8Array, prepared: PreparedTrade): Promise<SimulatedTrade> {
   const { slot, terms, soleSources, expected } = prepared;
   const outcome = await simulator.simulate({ wire, minContextSlot: slot, terms, expected, avoid: soleSources });
   switch (outcome.kind) {
@@ -88,7 +84,7 @@ async function withNewQuote(
 }
 
 /** Checks the balances. This is all that can be checked without a simulation. Rejects with an `RpcError`. */
-export async function checkTrade(prepared: PreparedTrade): Promise<QuoteRefusal | null> {
+async function checkTrade(prepared: PreparedTrade): Promise<QuoteRefusal | null> {
   return tokensFault(prepared) ?? (await prepared.lamportsFault());
 }
 

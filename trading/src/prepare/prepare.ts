@@ -66,10 +66,7 @@ export async function prepareAgreed(request: TradeRequest, parts: PrepareParts):
   );
 }
 
-/**
- * Quotes and builds on the state in memory, and reads the rest from the chain. With `agreed`, reads state that two endpoints report.
- * Rejects with an `RpcError`.
- */
+/** Quotes and builds on the state in memory; with `agreed`, on state that two endpoints report. Rejects with an `RpcError`. */
 export async function prepareTrade(request: TradeRequest, parts: PrepareParts, agreed = false): Promise<PreparedTrade | QuoteRefusal> {
   const { state, builder } = parts;
   const startedMs = performance.now();

@@ -77,10 +77,7 @@ export interface Surrounded {
 /** Index of the price among the instructions. */
 export const priceIndex = 1;
 
-/**
- * Adds the instructions around a trade: compute budget, token accounts, wrapped SOL, tips. For wrapped SOL an account is opened with the most that
- * the trade may take, and closed afterwards, which returns the rest as SOL.
- */
+/** Adds compute budget, token accounts and tips around a trade. Wrapped SOL gets an account with the most that the trade may take; closing it returns the rest. */
 export function surround(order: Omit<TradeOrder, 'recipient' | 'wrappedSol'>, trade: BuiltTrade, around: Surroundings): Surrounded {
   const { user, maxIn, baseTokenProgram, quoteTokenProgram, baseAccountBytes, quoteAccountBytes } = order;
   const isBuy = order.trade.exact !== 'baseIn';

@@ -82,10 +82,7 @@ function areOneForOne({ keyAt, fixed }: MessageTemplate, others: OtherKeys, inst
   return instructions.every(({ accounts }) => accounts.every(({ address }) => !others.has(address)));
 }
 
-/**
- * The keys in which these instructions differ from those of the template; null if they differ in more than keys and the content of their data.
- * The caller compares the fee payer.
- */
+/** The keys in which these instructions differ from the template; null if they differ in more. The caller compares the fee payer. */
 export function otherKeys(template: MessageTemplate, instructions: readonly Instruction[]): OtherKeys | null {
   const { instructions: known } = template;
   if (known.length !== instructions.length) return null;

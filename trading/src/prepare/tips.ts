@@ -8,10 +8,7 @@ import type { LaneTip } from './surround.ts';
 const transferTag = 2;
 const transferBytes = 12;
 
-/**
- * Tips of custodial orders for the configured lanes. If a message has no room for both, the last one (the block engine's) is left out, because
- * Sender also forwards to block engines.
- */
+/** Tips of custodial orders. The last one is left out first: that of the block engine, because Sender also forwards to block engines. */
 export function laneTips({ jitoUrl, jitoTip, senderUrl, senderTip }: Config['broadcast']): readonly LaneTip[] {
   return [
     ...(senderUrl === null ? [] : [{ lane: 'sender' as const, accounts: senderTipAccounts, lamports: senderTip }]),
@@ -19,10 +16,7 @@ export function laneTips({ jitoUrl, jitoTip, senderUrl, senderTip }: Config['bro
   ];
 }
 
-/**
- * The paid lanes that accept a transaction: it transfers enough to one of the lane's accounts. Only accounts that the message itself names count,
- * not those of a lookup table.
- */
+/** The paid lanes that accept a transaction: it transfers enough to one of the lane's accounts, which the message itself names. */
 export function createTippedLanes({ senderUrl }: Pick<Config['broadcast'], 'senderUrl'>): (wire: Uint8Array) => ReadonlySet<PaidLane> {
   const least: Readonly<Record<PaidLane, bigint>> = { jito: leastJitoTip, sender: senderUrl === null ? 0n : leastTipOfSender(senderUrl) };
   return (wire) => {

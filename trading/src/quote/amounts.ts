@@ -25,10 +25,7 @@ export function rawAmount(value: number, decimals: number, coin = 'the coin'): R
   return { ok: true, raw };
 }
 
-/**
- * Converts a decimal text to raw units. Decimals beyond those of the coin are cut off. Null if the text is not a decimal number, or if the
- * number as it is written is above `max`.
- */
+/** Raw units of a decimal text; decimals beyond those of the coin are cut off. Null if it is no decimal number, or above `max`. */
 export function rawOfText(text: string, decimals: number, max: bigint | null = null): bigint | null {
   const match = writtenText.exec(text);
   if (match === null) return null;

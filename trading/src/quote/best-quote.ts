@@ -247,10 +247,7 @@ function spendFault(coins: number, quoteMint: string, solUsd: number | null): st
 
 export type Sold = { readonly ok: true; readonly base: bigint } | { readonly ok: false; readonly fault: QuoteFault };
 
-/**
- * The fewest tokens to sell in order to receive `target` of the quote coin after fees. Fee rounding may make the result a few units too high.
- * No program offers such a trade, so the amount is found by bisection, in at most 64 quotes.
- */
+/** The fewest tokens to sell for `target` of the quote coin after fees, give or take a few units. Found by bisection, in at most 64 quotes. */
 export function sellFor(pool: Pick<QuotedPool, 'quote'>, target: bigint, at: QuoteMoment): Sold {
   if (target <= 0n) return { ok: false, fault: 'too_small' };
   let [tooFew, enough] = [0n, maxU64];

@@ -1,7 +1,4 @@
-/**
- * Basis points by which a simulation may differ from the quote. On the same state both are equal to the last unit, but other trades between the
- * quote and the simulation move the price.
- */
+/** Basis points by which a simulation may differ from the quote, because other trades move the price between the two. */
 export const maxDriftBps = 50n;
 const basisPoints = 10_000n;
 

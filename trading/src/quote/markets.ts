@@ -127,10 +127,7 @@ export class Markets {
     return this.#followed.has(address);
   }
 
-  /**
-   * Returns at once if all accounts are followed, or if the market was read a moment ago. Concurrent calls for a market share one read. Rejects with
-   * an `RpcError`. Throws TypeError if the mint is no address.
-   */
+  /** Returns at once if its accounts are followed. Concurrent calls share one read. Rejects with an `RpcError`; throws TypeError if `mint` is no address. */
   read(mint: string): MarketRead | Promise<MarketRead> {
     const market = this.#use(mint);
     const known = this.#accounts === null ? freshOf(market.last, marketTtlMs, this.#nowMs()) : this.#current(market, this.#accounts);
@@ -151,10 +148,7 @@ export class Markets {
     return this.#readFresh(this.#use(mint));
   }
 
-  /**
-   * Reads the market until two endpoints report the same state of `slot` or a later one. After 500 ms it returns the last state that was read.
-   * Rejects with an `RpcError`.
-   */
+  /** Like `readUntilAgreed`. Rejects with an `RpcError`. */
   readAgreed(mint: string, slot: number): Promise<MarketRead> {
     const market = this.#use(mint);
     return readUntilAgreed(() => this.#readFresh(market), slot);

@@ -20,10 +20,7 @@ type Answer = EndpointAnswer<typeof quoteEndpoint>;
 
 /** Answers that endpoints give within this time after the request are used. Then the client gets its answer. */
 export const answersWithinMs = 800;
-/**
- * Most reads in a row until two endpoints agree. No read begins later than `againWithinMs` after the request, because with slow endpoints the
- * answer would take longer than a second.
- */
+/** Most reads until two endpoints agree. None begins later than this after the request, so that the answer takes less than a second. */
 const maxReads = 2;
 const againWithinMs = 400;
 const noBalance = 0n;
@@ -106,10 +103,7 @@ function unavailable(error: unknown): Answer {
   return { error: 'UPSTREAM_UNAVAILABLE', message: 'No node of the chain answers.', retryAfterSeconds: 1 };
 }
 
-/**
- * Reads the accounts of both token programs, because the program of the mint is read in the same call. Null if endpoints contradict each other,
- * or may still do so.
- */
+/** Reads the accounts of both token programs. Null if endpoints contradict each other, or may still do so. */
 async function balanceOf(reader: AccountReader, publicKey: string, mint: string): Promise<Balance | null> {
   const { accounts, disputed, othersAreLate } = await reader.read(
     [tokenProgram, token2022Program].map((program) => associatedTokenAddress(publicKey, mint, program)),

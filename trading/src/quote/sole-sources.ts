@@ -17,10 +17,7 @@ export function isDisputed({ disputed, othersAreLate }: AccountsRead): boolean {
   return disputed.length > 0 || othersAreLate;
 }
 
-/**
- * Reads until two endpoints report the same state of `slot` or a later one. After 500 ms or six reads it returns the last state that was read.
- * Rejects like `read`.
- */
+/** Reads until two endpoints report the same state of `slot` or later; after 500 ms or six reads, returns the last one. Rejects like `read`. */
 export function readUntilAgreed<T extends { readonly slot: number; readonly soleSources: number }>(
   read: () => Promise<T>,
   slot: number,

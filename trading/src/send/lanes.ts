@@ -5,10 +5,7 @@ import { Lane, type LaneAnswer, type SentMessage } from './lane.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import { base64Of } from '@sluice/shared/solana/encoding/bytes.ts';
 
-/**
- * The result of the first round. `accepted`: at least one lane accepted the message. `refused`: every lane answered that its bytes are
- * invalid. `unanswered`: neither, so the message may land or not.
- */
+/** `accepted` by at least one lane; `refused` by all, because its bytes are invalid; `unanswered`: the message may land or not. */
 export interface FirstRound {
   readonly kind: LaneAnswer;
   /** The lane that accepted it first; null if none did. */
@@ -17,10 +14,7 @@ export interface FirstRound {
 
 class NotAccepted extends Error {}
 
-/**
- * Sends a message once on each lane that may have it, on all at the same time. Resolves when the first lane accepts it, or when all have answered.
- * Never rejects.
- */
+/** Sends a message once on each lane that may have it. Resolves when one has accepted it, or all have answered. Never rejects. */
 export async function firstRound(signature: string, wire: Uint8Array, lanes: Lanes, blockEngineOnly = false): Promise<FirstRound> {
   const message: SentMessage = { signature, wireBase64: base64Of(wire) };
   const answers = lanes.firstLanes(wire, blockEngineOnly).map(async (lane) => ({ lane, answer: await lane.send(message) }));

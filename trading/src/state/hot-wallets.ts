@@ -69,10 +69,7 @@ export class HotWallets {
     return walletOf(addresses, accounts, { slot, askedAtMs: asOfMs, soleSources, isDisputed: false });
   }
 
-  /**
-   * Reads the wallet until two endpoints report the same state of `slot` or a later one. After 500 ms it returns the last state that was read.
-   * Rejects with an `RpcError`.
-   */
+  /** Like `readUntilAgreed`. Rejects with an `RpcError`. */
   readAgreed(publicKey: string, tokenAccounts: readonly string[], slot: number): Promise<WalletRead> {
     return readUntilAgreed(() => this.#readFresh([publicKey, ...tokenAccounts]), slot);
   }

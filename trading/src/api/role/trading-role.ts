@@ -15,10 +15,7 @@ export interface RoleReport {
   readonly handedOver: Readonly<HandOverCounters>;
 }
 
-/**
- * The trading role: one gateway at a time watches the accounts of the chain, places orders and follows them; the others hand their calls
- * to it. Without Redis a gateway is alone and always holds the role.
- */
+/** One gateway at a time places and follows orders; the others hand their calls to it. Without Redis a gateway is alone and holds the role. */
 export interface TradingRole {
   /** Exact: false from the moment that another gateway may hold the role. */
   readonly held: boolean;

@@ -15,10 +15,7 @@ import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
 
 /** Most transactions read at a time. The others wait; each followed order waits with one at most. */
 const maxRunning = 8;
-/**
- * Pause between the starts of two reads. A slot may land a hundred orders at once; if a node received all these reads together, the simulation
- * of the next order would wait behind them.
- */
+/** Pause between the starts of two reads, because the simulation of the next order would wait behind a hundred reads of one slot. */
 const apartMs = 2;
 /** Pause between two attempts: a node may have the status of a transaction before it has the transaction. */
 const againAfterMs = 400;

@@ -6,10 +6,7 @@ import type { SignatureStatus } from './signature-status.ts';
 
 /** An order expires if at least this many nodes report it. A single node must report it this many times. */
 const leastExpired = 2;
-/**
- * A node that has not answered for this long is silent: its statuses are ignored, and nothing waits for it. Its report that a message cannot land any
- * more is still used.
- */
+/** The statuses of a node that has not answered for this long are ignored. Its report that a message cannot land any more is still used. */
 const freshMs = 10_000;
 /** If no node has answered for this long, the evidence is silence. */
 const silentAfterMs = 5_000;

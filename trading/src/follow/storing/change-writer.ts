@@ -7,10 +7,7 @@ import type { Followed } from '../followed-orders.ts';
 import type { FollowerCounters } from '../followed-orders.ts';
 import { createWaker, type Waker } from '../thread/waker.ts';
 
-/**
- * Pause between two rounds. Changes of one round are stored together, because a commit costs as much as ten changes, and makes the other
- * connections to the file drop their caches.
- */
+/** Pause between two rounds. The changes of one round share commits, because a commit costs as much as ten changes. */
 const roundEveryMs = 100;
 /** Changes in one commit, usually and at most. New orders are stored between the commits, and must not wait while a slot ends a hundred orders. */
 const usualChanges = 8;

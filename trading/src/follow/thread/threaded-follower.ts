@@ -89,10 +89,7 @@ export interface ThreadedFollowerOptions {
   readonly begin?: (settings: FollowerSettings) => Worker;
 }
 
-/**
- * A `Follower` in a thread of its own, so that a slot that ends a hundred orders does not delay requests. If the thread ends, a new one
- * starts and loads the orders from the store.
- */
+/** A `Follower` in a thread, so that a slot that ends many orders delays no request. A new thread loads the orders from the store. */
 export class ThreadedFollower {
   readonly #options: ThreadedFollowerOptions;
   #placesSinceMs: number | null;
@@ -127,10 +124,7 @@ export class ThreadedFollower {
     return this.#report;
   }
 
-  /**
-   * Takes up the open orders of this gateway and those that other gateways left, if they belong to the chain with this genesis hash. Retries
-   * while the store cannot be read. Resolves when that is done, or at `close`.
-   */
+  /** Takes up the open orders of the chain with this genesis hash. Retries while the store cannot be read. Resolves when that is done, or at `close`. */
   async start(genesisHash: string): Promise<void> {
     if (this.#isClosed) return;
     const { settings, clock, log, begin = beginFollower } = this.#options;

@@ -20,10 +20,7 @@ export interface FailureTerms {
 /** Where a transaction failed: a failure on the chain landed, and its fee was paid. */
 export type FailedIn = 'simulation' | 'chain';
 
-/**
- * Why a transaction failed. `blockhash`: the node does not know the blockhash any more, or not yet. `duplicate`: this transaction has landed
- * already.
- */
+/** `blockhash`: the node does not know it any more, or not yet. `duplicate`: this transaction has landed already. */
 export interface TradeFailure {
   readonly fault: TradeFault | 'blockhash' | 'duplicate';
   readonly code: ErrorCode;
@@ -129,10 +126,7 @@ function lamportsLogged(failing: FailingProgram | null): { readonly have: bigint
   return null;
 }
 
-/**
- * Anchor logs both sides of a failed comparison (`Left: a`, `Right: b`). If one of them is the order's bound, the other is what the trade would
- * have given or cost.
- */
+/** Anchor logs both sides of a failed comparison (`Left: a`, `Right: b`). If one is the order's bound, the other is the actual amount. */
 function actualLogged(failing: FailingProgram | null, bound: bigint | null): string | null {
   if (failing === null || bound === null) return null;
   const sides = failing.lines.flatMap((line) => /^Program log: (?:Left|Right): (\d{1,20})$/.exec(line)?.[1] ?? []);

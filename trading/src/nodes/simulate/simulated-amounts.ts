@@ -15,10 +15,7 @@ export interface ExpectedTrade extends TradedAmounts {
   readonly poolAddress: string;
 }
 
-/**
- * What the trade gives, by the venue's events in the log of a simulation; null if the log does not report it. `contradicted`: the token balances
- * of the same answer differ from the events, or cannot be read.
- */
+/** What the trade gives, by the events in the log; null if they are missing. `contradicted`: by the token balances of the same answer. */
 export function simulatedAmounts(
   value: Readonly<Record<string, unknown>>,
   logs: readonly string[],
@@ -45,10 +42,7 @@ export function simulatedAmounts(
   return change !== null && change !== expectedChange ? 'contradicted' : { baseAmount, traderQuote };
 }
 
-/**
- * How a transaction changed the raw tokens of `mint` that the wallet owns, by the `preTokenBalances` and `postTokenBalances` of an answer. Null if the
- * answer does not have both lists; `malformed` if one is not of the documented form.
- */
+/** The change of the raw tokens that the wallet owns. Null without the lists of balances; `malformed` if one cannot be read. */
 export function tokenChange(value: Readonly<Record<string, unknown>>, owner: string, mint: string): bigint | 'malformed' | null {
   const lists = [value['preTokenBalances'], value['postTokenBalances']];
   if (lists.some((list) => list === null || list === undefined)) return null;

@@ -32,10 +32,7 @@ export interface AuditOptions extends LogName {
 
 export type OpenedAudit = { readonly ok: true; readonly log: AuditLog; readonly torn: number } | LogFault;
 
-/**
- * Checks the newest segment, calls `seen` with its entries, removes an incomplete last line, and opens the segment at its end. Creates
- * the log if it does not exist.
- */
+/** Opens a log at the end of its newest segment, after it was checked and an incomplete last line was removed. Creates a missing log. */
 export function openAuditLog(options: AuditOptions): OpenedAudit {
   const { key, seen, recordedEnd } = options;
   const first = segmentFile(options, 0);

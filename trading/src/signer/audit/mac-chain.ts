@@ -103,10 +103,7 @@ export class ChainReader {
   }
 }
 
-/**
- * Reads a segment and checks all its lines. `cutFault` checks whether it is as long as recorded. Throws the file system's error, even if
- * the file does not exist.
- */
+/** Checks all lines of a segment, but not its length (`cutFault`). Throws the file system's error, even if there is no file. */
 export function checkChain(
   file: string,
   key: Uint8Array,

@@ -24,10 +24,7 @@ export interface AuditCheck {
   readonly keystoreKey: Uint8Array;
 }
 
-/**
- * Checks all audit logs of a keystore in its folder, with all segments, even while they are written. Also checks that every log recorded
- * in the store exists. Rejects if a log cannot be read.
- */
+/** Checks all audit logs of a keystore, even while they are written, and that every log recorded in the store exists. Rejects if one cannot be read. */
 export async function checkAuditLogs(
   store: Pick<Store, 'auditHeads' | 'dataDir' | 'databaseUrl'>,
   { folder, keystore, keystoreKey }: AuditCheck,

@@ -61,10 +61,7 @@ export function logIdsIn(folder: string): ReadonlySet<string> {
 /** The newest complete segment. `unfinished`: the file of a next segment whose creation was interrupted. It contains nothing of value. */
 export type Tail = { readonly ok: true; readonly segment: number; readonly file: string; readonly unfinished: string | null } | LogFault;
 
-/**
- * Finds the segment in which a log continues. It does not read the older segments, but checks that they exist and have the lengths that
- * their next segments state. Null: no such log. Throws the file system's error.
- */
+/** Finds the segment in which a log continues, and checks the lengths of the older ones. Null: no such log. Throws the file system's error. */
 export function findTail(log: LogName, key: Uint8Array): Tail | null {
   const segments = logsIn(log.folder).get(log.name) ?? [];
   if (segments.length === 0) return null;

@@ -168,10 +168,7 @@ export class SigningProcess {
     return 'granted' in answer ? { ok: true } : answer;
   }
 
-  /**
-   * Makes a wallet, or takes the one with this seed, and seals it. The seed of a new wallet never leaves the signing process. Null: no process is ready in
-   * time.
-   */
+  /** Seals the wallet of this seed, or a new one, whose seed never leaves the process. Null: no process is ready in time. */
   seal(seed: Uint8Array | null): Promise<SealedWallet | null> {
     return this.#inTime<SealedWallet | null>(async (caller) => {
       const session = await this.#session(caller);

@@ -8,10 +8,7 @@ import { passphraseCost, randomPassphraseCost } from './seal.ts';
 
 type CustodyConfig = Pick<Config, 'rpc' | 'dataDir' | 'keystorePassphraseFile'>;
 
-/**
- * The passphrase of the keystore. Null on a real cluster if KEYSTORE_PASSPHRASE_FILE is not set. On simnet one is created in the data folder,
- * because its wallets have no value.
- */
+/** Null on a real cluster if KEYSTORE_PASSPHRASE_FILE is not set. For simnet, whose wallets have no value, one is created in the data folder. */
 export function readPassphrase(config: CustodyConfig): string | null {
   const file = passphraseFileOf(config);
   if (file === null) return null;

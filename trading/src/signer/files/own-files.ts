@@ -86,7 +86,7 @@ function readTable(file: string): readonly (readonly string[])[] {
 }
 
 /** The first `levels` folders from `path` upwards. */
-export function foldersAbove(path: string, levels: number): readonly string[] {
+function foldersAbove(path: string, levels: number): readonly string[] {
   const above = dirname(path);
   return levels === 0 ? [] : [above, ...foldersAbove(above, levels - 1)];
 }
@@ -106,10 +106,7 @@ const settingsFile = '.env';
 /** The files of the embedded store, in `DATA_DIR`. */
 const storeFiles = ['sluice.db', 'sluice.db-wal', 'sluice.db-shm'];
 
-/**
- * Finds out whether another user can change the program of the signing process, its passphrase, limits, store or audit logs. Returns
- * how, or null if nobody can. Throws the system's error if a file cannot be checked.
- */
+/** How another user could change the program, passphrase, limits, store or audit logs; null: nobody can. Throws the system's error. */
 export function filesFault({ program, passphraseFile, dataDir, auditFolder }: FilesRead): string | null {
   const owner: Owner = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
   const paths = [

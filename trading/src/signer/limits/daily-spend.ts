@@ -87,10 +87,7 @@ export class Spend {
     return { hour: spent(this.#hour) ?? 0n, day: spent(this.#day) ?? 0n, token: spent(this.#token) };
   }
 
-  /**
-   * Counts a signature of `atMs`. A negative amount removes one that was not given. `endedMs`: periods before it, except the previous one, count
-   * no more.
-   */
+  /** Counts a signature; a negative amount removes one. Periods before that of `endedMs`, except the previous one, count no more. */
   add(wallet: string, mint: string | null, lamports: bigint, atMs: number, endedMs = atMs): void {
     for (const to of this.#all) to.dropBefore(to.periodOf(endedMs) - 1);
     this.#add(wallet, mint, lamports, atMs);

@@ -11,10 +11,7 @@ import type { StartTerms } from './start-terms.ts';
 
 export type SigningFolder = ReturnType<typeof openSigningFolder>;
 
-/**
- * What the signing process reads from its folder: the audit logs, the sums of past spend, and the operator's policy. Opens this process's audit
- * log, and reads the ends of the folder's other logs. Throws a `Fault` or the file system's error.
- */
+/** The audit logs, the sums of past spend, and the operator's policy. Throws a `Fault` or the file system's error. */
 export function openSigningFolder(
   terms: StartTerms,
   key: Uint8Array,

@@ -3,10 +3,7 @@ import { base64Of } from '@sluice/shared/solana/encoding/bytes.ts';
 const maxFrameBytes = 16_384;
 const headBytes = 4;
 
-/**
- * Encodes a frame: the length of the content (u32, little-endian), then the content as JSON in UTF-8. Byte arrays are base64, big
- * integers are decimal strings.
- */
+/** A frame: the length of the content (u32, little-endian), then JSON in UTF-8. Bytes are base64, big integers decimal strings. */
 export function encodeFrame(content: object): Uint8Array {
   const text = JSON.stringify(plain(content));
   const length = Buffer.byteLength(text);

@@ -166,10 +166,7 @@ export class WatchedAccounts {
     return { slot, asOfMs: Math.min(link.slotAtMs, this.#chain.passedAtMs(link.slot!)), states, soleSources };
   }
 
-  /**
-   * Adds a read of these addresses. The views of endpoints continue from it. If a majority agrees on it, the reports of the endpoints are
-   * compared with it.
-   */
+  /** Adds a read, from which the views of endpoints continue. If a majority agrees on it, the reports of endpoints are compared with it. */
   addRead(addresses: readonly string[], { slot, lastSlot, accounts, aloneBy }: AccountsRead): void {
     const isVoted = aloneBy === null || this.links.length === 1;
     for (const [i, address] of addresses.entries()) {
@@ -210,10 +207,7 @@ export class WatchedAccounts {
     }
   }
 
-  /**
-   * At most `count` addresses of accounts that must be read: because a view is incomplete, because only one endpoint has confirmed a state, or
-   * because endpoints differ.
-   */
+  /** At most `count` addresses to read: a view is incomplete, only one endpoint has confirmed a state, or endpoints differ. */
   toRead(count: number): readonly string[] {
     const nowMs = this.#clock.steadyMs();
     const usable = this.links.filter((link) => this.#isUsable(link, nowMs));

@@ -149,10 +149,7 @@ export class Blockhashes {
     return held === null ? null : held.lastValidBlockHeight - blockhashLifetime;
   }
 
-  /**
-   * The blockhash for a new transaction, at most `usualBlockhashAgeMs` old. If the endpoints give none in time, the current one. Returns a
-   * promise only if it must wait.
-   */
+  /** At most `usualBlockhashAgeMs` old, unless the endpoints give none in time. Returns a promise only if it must wait. */
   fresh(): Blockhash | null | Promise<Blockhash | null> {
     const { current } = this;
     if (current !== null && current.ageMs <= usualBlockhashAgeMs) return current;
