@@ -8,7 +8,6 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { SourceName } from '@sluice/shared/config/settings/source-settings.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { MarketStore } from '@sluice/shared/market/market.ts';
-import { solPricePool } from '@sluice/venues/registry.ts';
 import type { PoolDirectory } from '@sluice/shared/market/pools/pool-directory.ts';
 import type { SlotLoss } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
@@ -31,13 +30,7 @@ import type { PublishableEvent } from './publisher/outgoing.ts';
 import { Publisher } from './publisher/publisher.ts';
 import { Report, type Loss } from './report.ts';
 import { SightingRouter } from './continuity/sighting-router.ts';
-import { BlockFeed } from './sources/pubsub/block-feed.ts';
-import { BlocksSource } from './sources/blocks/blocks-source.ts';
-import { GrpcSource } from './sources/grpc/grpc-source.ts';
-import type { PubSubFeed } from './sources/pubsub/feed.ts';
-import { LogsFeed } from './sources/pubsub/logs-feed.ts';
-import { PubSubSource, type PubSubOptions } from './sources/pubsub/pubsub-source.ts';
-import { TransactionFeed } from './sources/pubsub/transaction-feed.ts';
+import { blockTimeoutMs, chooseSources, openSources } from './sources/open-sources.ts';
 import { Sources } from './sources/sources.ts';
 import type { Source } from './sources/source.ts';
 import { BlockFetcher } from './sources/blocks/block-fetcher.ts';
@@ -48,8 +41,6 @@ import { readStats, type IngestStats, type RunningParts } from './stats.ts';
 export type { IngestStats } from './stats.ts';
 
 const rpcTimeoutMs = 5_000;
-/** A block has five to ten megabytes. */
-const blockTimeoutMs = 10_000;
 /** Concurrent requests for transactions of a gap, and the time for each. */
 const maxFilling = 64;
 const fillGiveUpAfterMs = 10_000;
@@ -116,6 +107,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const followers = startFollowers(options);
   const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
   logSuspensions(httpUrls, log);
+  const venues = allVenues.filter(({ name }) => config.venues.includes(name));
   const instance = randomBytes(4).toString('hex');
   const startedAtMs = performance.now();
   const report = new Report(log, [...httpUrls, ...wsUrls, ...(config.grpc?.urls ?? [])]);
@@ -131,15 +123,14 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     const genesis = await askGenesis(rpc, log, ended);
     if (genesis === null) return;
     const simulated = genesis.startsWith(simnetGenesisPrefix);
-    const reading = openReading({ ...options, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, ended });
     // The SOL price comes first, so that the first trades can be valued.
-    await solUsd.ask();
+    const [names] = await Promise.all([options.source === undefined ? chooseSources(config, venues, ended) : [], solUsd.ask()]);
     if (ended.aborted) return;
-    running = reading;
-    const { pipeline, sources, router, continuity } = reading;
+    running = openReading({ ...options, names, venues, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, ended });
+    const { pipeline, sources, router, continuity } = running;
     continuity.begin();
     sources.start(router, ended);
-    log.info({ instance, endpoints: wsUrls.length, venues: config.venues, simulated }, 'ingest_started');
+    log.info({ instance, endpoints: wsUrls.length, sources: names, venues: config.venues, simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
     repeat(() => continuity.recheck(), ticksEveryMs, ended);
     repeat(() => reportUnseen(unseen, publisher), unseenEveryMs, ended);
@@ -179,6 +170,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
 }
 
 interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'pools' | 'metadata'> {
+  readonly names: readonly SourceName[];
+  readonly venues: readonly Venue[];
   readonly rpc: Rpc;
   readonly genesis: string;
   readonly simulated: boolean;
@@ -192,9 +185,8 @@ interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'pools'
 
 /** The parts that read one chain, not started yet. */
 function openReading(parts: ReadingParts): RunningParts {
-  const { config, bus, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, clock = systemClock, log, ended } = parts;
+  const { config, names, venues, bus, rpc, genesis, simulated, publisher, report, solUsd, unseen, clock = systemClock, log, ended } = parts;
   const { httpUrls } = config.rpc!;
-  const venues = allVenues.filter(({ name }) => config.venues.includes(name));
   const onUnseen = (loss: SlotLoss): void => unseen.add(loss);
   const onLoss = (loss: Loss): void => {
     report.lose(loss);
@@ -207,11 +199,13 @@ function openReading(parts: ReadingParts): RunningParts {
     solUsd,
     accounts: new AccountFetcher(rpc, ended),
     transactions: new TransactionFetcher(rpc),
+    expectsWhole: () => sources.showsWhole,
+    clock,
     log,
     signal: ended,
     publish: (event) => {
       continuity.publish(event);
-      if (event.type === 'newToken') tokenMetadata.add(event);
+      if (event.type === 'newToken') parts.tokenMetadata.add(event);
     },
     onPool: (opened) => publisher.push(opened),
     onFault: (fault) => report.note(fault),
@@ -227,7 +221,7 @@ function openReading(parts: ReadingParts): RunningParts {
     // Its own client, so that an endpoint that is slow with blocks is still used first for everything else.
     blocks: new BlockFetcher(createRpc(httpUrls, { timeoutMs: blockTimeoutMs })),
     transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
-    settleBy: config.sources.includes('blocks') ? 'offers' : config.settleBy,
+    settleBy: names.includes('blocks') ? 'offers' : config.settleBy,
     slot: () => sources.health().slot,
     // A bus in this process has no other process on it.
     watermarkOfOthers: async () => (config.redisUrls === null ? null : watermarkOfOthers(bus, genesis, clock, ended)),
@@ -240,41 +234,9 @@ function openReading(parts: ReadingParts): RunningParts {
     signal: ended,
   });
   const newestSlot = (): number => sources.health().slot;
-  const sources = new Sources(parts.source === undefined ? openSources(config, venues, newestSlot, clock, log) : [parts.source]);
+  const sources = new Sources(parts.source === undefined ? openSources({ config, names, venues, newestSlot, clock, log }) : [parts.source]);
   const router = new SightingRouter({ pipeline, continuity, solUsd });
   return { simulated, pipeline, sources, router, continuity };
-}
-
-function openSources(
-  { rpc, grpc, sources }: Config,
-  venues: readonly Venue[],
-  newestSlot: () => number,
-  clock: Clock,
-  log: Logger,
-): Source[] {
-  const { httpUrls, wsUrls } = rpc!;
-  const programs = venues.map(({ programId }) => programId);
-  const watched = { programs: venues, accounts: [solPricePool.address] };
-  // One source reads the accounts too: the one that is first at `processed`.
-  const accountsBy = (['logs', 'transaction-subscribe', 'grpc'] as const).find((name) => sources.includes(name));
-  const accountsOf = (name: string): Pick<PubSubOptions, 'programs' | 'accounts'> =>
-    name === accountsBy ? watched : { programs: [], accounts: [] };
-  const byPubSub = (feed: PubSubFeed): Source => new PubSubSource({ feed, urls: wsUrls, ...accountsOf(feed.name), log });
-  const textPrefixes = venues.flatMap(({ records: { textPrefix } }) => (textPrefix === null ? [] : [`Program log: ${textPrefix}`]));
-  const open: Readonly<Record<SourceName, () => Source>> = {
-    logs: () => byPubSub(new LogsFeed(programs, textPrefixes)),
-    'transaction-subscribe': () => byPubSub(new TransactionFeed(programs)),
-    'block-subscribe': () => byPubSub(new BlockFeed(programs)),
-    blocks: () => new BlocksSource({ rpcs: httpUrls.map((url) => createRpc([url], { timeoutMs: blockTimeoutMs })), programs, clock, log }),
-    grpc: () => {
-      const { programs: accountPrograms, accounts } = accountsOf('grpc');
-      // A thread receives data only.
-      const watchedPrograms = accountPrograms.map(({ programId, watchedAccountPrefixes }) => ({ programId, watchedAccountPrefixes }));
-      const filters = { programs, watched: watchedPrograms, accounts };
-      return new GrpcSource({ ...grpc!, firstIndex: httpUrls.length, filters, newestSlot, log });
-    },
-  };
-  return sources.map((name) => open[name]());
 }
 
 /** Sets this process's status on the bus; logs the first failure. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defaultVenueNames } from '@sluice/shared/wire/venues.ts';
+import { decodedVenueNames, venuesByLogs } from '@sluice/shared/wire/venues.ts';
 import type { Chain } from '../simnet/chain.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
@@ -268,7 +268,7 @@ export async function openChaosWorld({ seed, tradesPerSecond, redisUrlOf }: Chao
     const gateways = await Promise.all(parts('gateway', gatewayCount));
     await Promise.all([...ingests, ...gateways].map((part) => part.start()));
     const streams = ingestCount * endpointCount;
-    const subscriptions = sources === '' || reads('logs') ? streams * defaultVenueNames.length : 0;
+    const subscriptions = sources === '' || reads('logs') ? streams * (sources === 'logs' ? venuesByLogs : decodedVenueNames).length : 0;
     const sighted = async (): Promise<void> => {
       await until('both ingest processes to see the chain', () => simnet.subscriptions('logs') === subscriptions, readyWithinMs);
       // A call whose connection has died counts until the server notices.

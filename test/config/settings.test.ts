@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { decodedVenueNames, defaultVenueNames } from '@sluice/shared/wire/venues.ts';
+import { decodedVenueNames, venuesByLogs } from '@sluice/shared/wire/venues.ts';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ describe('settings', () => {
       rpc: null,
       simnetSpeed: 1,
       memory: standardMemory,
-      venues: defaultVenueNames,
+      venues: venuesByLogs,
       sources: ['logs'],
       settleBy: 'blocks',
       grpc: null,
@@ -97,7 +97,9 @@ describe('settings', () => {
 
   it('name the venues that ingest reads', () => {
     expect(configOf({ VENUES: 'pump-amm, pump' }).venues).toEqual(['pump', 'pump-amm']);
-    expect(configOf({ SOURCES: 'blocks, logs' }).sources).toEqual(['logs', 'blocks']);
+    expect(configOf({ SOURCES: 'blocks, logs' })).toMatchObject({ sources: ['logs', 'blocks'], venues: decodedVenueNames });
+    expect(configOf({ SOLANA_RPC_URL: 'https://a.example.com' })).toMatchObject({ sources: null, venues: decodedVenueNames });
+    expect(configOf({ SOLANA_RPC_URL: 'https://a.example.com', SOURCES: 'logs' }).venues).toEqual(venuesByLogs);
     expect(faultsOf({ SOURCES: 'logs,shreds' })).toEqual([expect.stringMatching(/^SOURCES: "shreds" is not one of logs, blocks, /)]);
     expect(faultsOf({ VENUES: 'pump,uniswap' })).toEqual([`VENUES: "uniswap" is not one of ${decodedVenueNames.join(', ')}`]);
   });
@@ -107,7 +109,7 @@ describe('settings', () => {
     const urls = { ...rpc, SOLANA_GRPC_URL: 'https://a.example.com:443, http://b.example.com:10000' };
     const two = configOf({ ...urls, SOLANA_GRPC_TOKEN: 'secret-token' });
     expect(two.grpc).toEqual({ urls: ['https://a.example.com:443', 'http://b.example.com:10000'], token: 'secret-token' });
-    expect(two.sources).toEqual(['logs', 'grpc']);
+    expect(two.sources).toBeNull();
     expect(configOf({ ...urls, SOURCES: 'grpc' })).toMatchObject({ sources: ['grpc'], grpc: { token: null } });
     const wrong = [
       [{ ...rpc, SOURCES: 'grpc' }, 'SOURCES: grpc requires SOLANA_GRPC_URL'],

@@ -7,7 +7,7 @@ import { createMarket } from '@sluice/shared/market/create.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/market/market.ts';
 import { pauseEntry } from '@sluice/shared/market/pause.ts';
-import { defaultVenueNames } from '@sluice/shared/wire/venues.ts';
+import { decodedVenueNames } from '@sluice/shared/wire/venues.ts';
 import { CandleEvent, type TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { Gap, SubscribedReply, SubscriptionsReply, UnsubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
@@ -244,7 +244,7 @@ describe('candles of a simulated chain, over Redis with two ingest processes', (
       const before = simnet.subscriptions('logs');
       const ingest = runProgram('ingest/src/main.ts', { folder, env: { REDIS_URL: redis.url, SOLANA_RPC_URL: simnet.rpcUrl } });
       cleanups.push(() => ingest.child.kill('SIGKILL'));
-      await until('subscribed', () => simnet.subscriptions('logs') === before + defaultVenueNames.length, waitMs);
+      await until('subscribed', () => simnet.subscriptions('logs') === before + decodedVenueNames.length, waitMs);
       return ingest;
     };
     const keeper = await startIngest();

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readWatermark } from '@sluice/ingest/continuity/watermark.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
-import { defaultVenueNames } from '@sluice/shared/wire/venues.ts';
+import { decodedVenueNames } from '@sluice/shared/wire/venues.ts';
 import { record, type Recorder } from '../contract/bus-recorder.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { startSimnet, type Simnet } from '../simnet/simnet.ts';
@@ -91,7 +91,7 @@ describe('two ingest processes on one Redis', () => {
     await leader.logged('ingest_leads', startMs);
     const standby = startIngest();
     await standby.logged('ingest_standby', startMs);
-    await until('both to subscribe', () => simnet.subscriptions('logs') === 2 * defaultVenueNames.length, startMs);
+    await until('both to subscribe', () => simnet.subscriptions('logs') === 2 * decodedVenueNames.length, startMs);
     simnet.chain.start();
     await moreTrades();
     return [leader, standby];
@@ -216,7 +216,7 @@ describe('two ingest processes on one Redis', () => {
     await first.logged('ingest_standby');
     await moreTrades();
     // Its connection may have been dropped during the pause.
-    await until('both see the chain', () => simnet.subscriptions('logs') === 2 * defaultVenueNames.length, waitMs);
+    await until('both see the chain', () => simnet.subscriptions('logs') === 2 * decodedVenueNames.length, waitMs);
     await moreTrades();
     second.child.kill('SIGKILL');
     await until('the first leads again', () => logged(first, 'ingest_leads') === 2);

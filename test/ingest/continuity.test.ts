@@ -437,7 +437,7 @@ describe('events of a fork that died', () => {
   }
 });
 
-describe.each<[Config['sources'], number]>([
+describe.each<[NonNullable<Config['sources']>, number]>([
   [['blocks'], 1],
   [['blocks'], 3],
   [['logs', 'blocks'], 1],

@@ -1,3 +1,4 @@
+import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
@@ -53,6 +54,9 @@ export function createHarness(
     readonly venues?: readonly Venue[];
     readonly solUsd?: SolUsd;
     readonly giveUpAfterMs?: number;
+    /** As if a source of whole transactions ran. */
+    readonly expectsWhole?: boolean;
+    readonly clock?: Clock;
     /** Receives the events instead of `events`. */
     readonly publish?: (event: PublishableEvent) => void;
   } = {},
@@ -90,6 +94,8 @@ export function createHarness(
     solUsd,
     accounts: new AccountFetcher(rpc, signal),
     transactions: new TransactionFetcher(rpc, options.giveUpAfterMs === undefined ? {} : { giveUpAfterMs: options.giveUpAfterMs }),
+    expectsWhole: () => options.expectsWhole === true,
+    ...(options.clock !== undefined && { clock: options.clock }),
     log,
     signal,
     publish: options.publish ?? ((event) => void events.push(event)),

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
-import { defaultVenueNames } from '@sluice/shared/wire/venues.ts';
+import { decodedVenueNames } from '@sluice/shared/wire/venues.ts';
 import { nodeArguments } from '../support/command-line.ts';
 import { startRedis } from '../support/servers/redis.ts';
 import { recordingLog } from './harness.ts';
@@ -75,7 +75,7 @@ describe('the ingest process', () => {
     });
     const child = run({ REDIS_URL: redis.url, SOLANA_RPC_URL: node.httpUrl, SOLANA_WS_URL: node.wsUrl });
     await until('subscribed', () =>
-      [...node.subscriptions.values()].some((subscriptions) => subscriptions.size === 5 + defaultVenueNames.length),
+      [...node.subscriptions.values()].some((subscriptions) => subscriptions.size === 5 + decodedVenueNames.length),
     );
     const event = tradeEventBytes({
       mint: keyOf('coin'),

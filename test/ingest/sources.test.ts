@@ -117,6 +117,36 @@ async function startNode(source: SourceName): Promise<{ readonly node: ScriptedN
   return { node, ...(await start({ httpUrls: [node.httpUrl], wsUrls: [node.wsUrl] }, [source])) };
 }
 
+describe('without a setting', () => {
+  const offering = async (...refused: readonly string[]): Promise<ScriptedNode> => {
+    const node = await startScriptedNode();
+    closers.push(() => node.close());
+    const error = { error: { code: -32601, message: 'Method not found' } };
+    node.onSubscribe = (method) => (refused.includes(method) ? error : undefined);
+    return node;
+  };
+  const all = () => offering();
+  const noTransactions = () => offering('transactionSubscribe');
+  const plain = () => offering('transactionSubscribe', 'blockSubscribe');
+
+  it.each([
+    ['transaction-subscribe', [all, all]],
+    ['block-subscribe', [all, noTransactions]],
+    ['blocks', [noTransactions, plain]],
+    ['blocks', [plain]],
+  ] as const)('logs and %s are read, by what all endpoints offer', async (expected, opened) => {
+    const nodes = await Promise.all(opened.map((open) => open()));
+    const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
+    const bus = createInProcessBus();
+    closers.push(() => bus.close());
+    const config = { ...testConfig, rpc, sources: null };
+    const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
+    closers.push(() => ingest.close());
+    await until('it reads', () => ingest.stats().endpointsUp === nodes.length);
+    expect(ingest.stats().sources.map(({ name }) => name)).toEqual(['logs', expected]);
+  });
+});
+
 describe('notifications of transactions', () => {
   const notify = (
     node: ScriptedNode,

@@ -6,6 +6,7 @@ import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import type { NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createHarness, recordingLog, type Harness } from './harness.ts';
+import { manualClock } from '../support/clocks.ts';
 import { until } from '../support/until.ts';
 import {
   addressOf,
@@ -283,6 +284,26 @@ describe('several sightings', () => {
     expect(harness.events.filter(({ type }) => type === 'trade')).toHaveLength(4_010);
     report(harness, 't4005', whole(first, second));
     expect(harness.events.filter(({ type }) => type === 'trade')).toHaveLength(4_010);
+  });
+});
+
+describe('while a source of whole transactions runs', () => {
+  const asked = ({ calls }: Harness): unknown[] => calls.filter(({ method }) => method === 'getTransaction').map(({ params }) => params[0]);
+
+  it('a transaction is requested only if no sighting completes it within two seconds', async () => {
+    const clock = manualClock();
+    const answer = (method: string, params: readonly unknown[]): unknown =>
+      method === 'getTransaction' ? wholeTransaction(String(params[0]), [first, second]) : undefined;
+    const harness = createHarness({ expectsWhole: true, clock, answer });
+    report(harness, 'a', cut(first));
+    const late = report(harness, 'b', cut(first));
+    await clock.pass(1_900);
+    report(harness, 'a', whole(first, second));
+    expect([harness.pipeline.counts.completedByOthers, asked(harness)]).toEqual([1, []]);
+    await clock.pass(200);
+    await until('requested', () => harness.pipeline.counts.completed === 2);
+    expect([harness.pipeline.counts.completedByOthers, asked(harness)]).toEqual([1, [late]]);
+    expect(idsOf(harness)).toEqual(['0', '0', '1', '1']);
   });
 });
 

@@ -13,7 +13,7 @@ import { Lines } from './waiting-lines.ts';
 import { MainPoolReader, type TradeSeen } from './main-pools.ts';
 import { learnDecimals, PoolBook, type Pool, type Token } from './pools.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
-import { noUnfinishedCounts, Unfinished } from './unfinished.ts';
+import { noUnfinishedCounts, Unfinished, type UnfinishedParts } from './unfinished.ts';
 
 /** The pool, its mints, the main pool, and once more if an event joined that needs a mint's program. */
 const maxQuestionRounds = 5;
@@ -31,14 +31,13 @@ export const noPipelineCounts = () => ({
   /** Events given up because their pool could not be resolved. */
   lostEvents: 0,
 });
-export interface PipelineParts extends EmitterParts {
+export interface PipelineParts extends EmitterParts, Pick<UnfinishedParts, 'expectsWhole' | 'clock' | 'signal'> {
   readonly venues: readonly Venue[];
   /** Bounds of the memory; `standardMemory` if not given. */
   readonly memory?: MemoryBounds;
   readonly accounts: AccountFetcher;
   readonly transactions: TransactionFetcher;
   readonly log: Logger;
-  readonly signal: AbortSignal;
   readonly onFault: (fault: DecodeFault) => void;
   readonly onLoss: (loss: Loss) => void;
 }

@@ -1,4 +1,5 @@
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Loss } from '../report.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import type { Sighting } from '../sources/sighting.ts';
@@ -6,7 +7,7 @@ import { hiddenTrades, type Counted, type DecodedTransaction, type Decoder, type
 
 /** Transactions that are not complete yet. Above this limit, new ones are published as far as they were seen, and counted as lost. */
 const maxOpen = 4_000;
-/** How long another sighting may still complete a transaction that cannot be fetched. */
+/** How long another sighting may still complete a transaction before it is fetched, if a source of whole transactions runs, and if it cannot be fetched. */
 const othersWithinMs = 2_000;
 
 export const noUnfinishedCounts = () => ({
@@ -30,6 +31,9 @@ export interface UnfinishedParts {
   readonly counts: ReturnType<typeof noUnfinishedCounts>;
   readonly decoder: Decoder;
   readonly transactions: TransactionFetcher;
+  /** Whether a source is expected to show every transaction whole; not if it is not given. */
+  readonly expectsWhole?: () => boolean;
+  readonly clock?: Clock;
   readonly signal: AbortSignal;
   readonly onLoss: (loss: Loss) => void;
   /** Passes on events of a transaction. The transaction has all known events, including those that were passed on before. */
@@ -56,10 +60,12 @@ interface Open {
  */
 export class Unfinished {
   readonly #parts: UnfinishedParts;
+  readonly #clock: Clock;
   readonly #open = new Map<string, Open>();
 
   constructor(parts: UnfinishedParts) {
     this.#parts = parts;
+    this.#clock = parts.clock ?? systemClock;
     parts.signal.addEventListener('abort', () => this.#end(), { once: true });
   }
 
@@ -83,7 +89,7 @@ export class Unfinished {
     const open: Open = {
       seen: transaction,
       fault,
-      sinceMs: performance.now(),
+      sinceMs: this.#clock.steadyMs(),
       counted,
       passed: new Set(),
       done: new AbortController(),
@@ -127,7 +133,10 @@ export class Unfinished {
   async #fetch(open: Open): Promise<void> {
     const { signature, slot } = open.seen;
     const { signal } = open.done;
-    const { transactions, decoder } = this.#parts;
+    const { transactions, decoder, expectsWhole } = this.#parts;
+    const clock = this.#clock;
+    if (expectsWhole?.() === true) await pause(othersWithinMs, signal, { ref: false, clock });
+    if (this.#open.get(signature) !== open) return;
     const found = await transactions.fetch(signature, slot, signal, (whole) => {
       const reading = decoder.read(whole, open.counted);
       // On another fork the transaction may have done something else. Its events are retracted when this slot dies.
@@ -140,8 +149,8 @@ export class Unfinished {
       this.#lose(open, found.fault!);
     } else if (found.kind === 'failed') this.#lose(open, 'it failed on the living branch', false);
     else {
-      const leftMs = open.sinceMs + othersWithinMs - performance.now();
-      if (leftMs > 0) await pause(leftMs, signal, { ref: false });
+      const leftMs = open.sinceMs + othersWithinMs - clock.steadyMs();
+      if (leftMs > 0) await pause(leftMs, signal, { ref: false, clock });
       if (this.#open.get(signature) === open) this.#lose(open, found.reason);
     }
   }

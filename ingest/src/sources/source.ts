@@ -10,6 +10,8 @@ import type { AccountState, Sighting } from './sighting.ts';
 export interface Source {
   /** As in SOURCES. Its sightings name it. */
   readonly name: string;
+  /** Its sightings are whole transactions. */
+  readonly showsWhole: boolean;
   /** Reports to the sink until the signal is aborted. To be called once. */
   start(sink: SourceSink, signal: AbortSignal): void;
   health(): SourceHealth;

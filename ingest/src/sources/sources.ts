@@ -11,6 +11,11 @@ export class Sources implements Source {
     this.name = sources.map(({ name }) => name).join(',');
   }
 
+  /** Whether a source of whole transactions sees the chain. */
+  get showsWhole(): boolean {
+    return this.all.some((source) => source.showsWhole && source.health().endpointsUp > 0);
+  }
+
   start(sink: SourceSink, signal: AbortSignal): void {
     for (const source of this.all) source.start(sink, signal);
   }

@@ -1,13 +1,13 @@
 import { isAbsolute } from 'node:path';
 import { publicIpfsGateways } from '../metadata/addresses.ts';
-import { decodedVenueNames, defaultVenueNames, type VenueName } from '../wire/venues.ts';
+import { decodedVenueNames, type VenueName, venuesByLogs } from '../wire/venues.ts';
 import { isLoopback } from './loopback.ts';
 import { standardMemory } from './memory-bounds.ts';
 import { inQuotes, readSol, type SettingReader } from './setting-reader.ts';
 import { readPlans } from './settings/plans-file.ts';
 import { readAllowedHosts, readCorsOrigins, readPublicUrl, readTrustedProxies } from './settings/public-settings.ts';
 import { readDataDir, readFileName, readTls } from './settings/setting-files.ts';
-import { readGrpc, readSources } from './settings/source-settings.ts';
+import { readGrpc, readSources, type SourceName } from './settings/source-settings.ts';
 import { readTips } from './settings/tip-settings.ts';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -27,7 +27,7 @@ export function readConfig(read: SettingReader) {
   const rpc = readRpc(read);
   const isSimnet = rpc === null;
   const grpc = readGrpc(!isSimnet, read);
-  const venues: readonly VenueName[] = read.names('VENUES', decodedVenueNames);
+  const sources = readSources({ isSimnet, hasGrpc: grpc !== null }, read);
   const lanes = { jitoUrl: read.url('JITO_URL'), senderUrl: read.url('SENDER_URL') };
   const listener = { host: read.host('HOST'), port: read.port('PORT'), tls: readTls(read) };
   // Only this machine can reach a gateway on the loopback, and on simnet nothing has a value.
@@ -41,9 +41,9 @@ export function readConfig(read: SettingReader) {
     /** Speed of simnet's market, 1 to 50; 1 on a real cluster. */
     simnetSpeed: readSimnetSpeed(isSimnet, read),
     memory: standardMemory,
-    venues: venues.length === 0 ? defaultVenueNames : venues,
-    /** How ingest reads the chain; at least one. */
-    sources: readSources(grpc !== null, read),
+    venues: readVenues(sources, read),
+    /** How ingest reads the chain; null: by what the endpoints offer. */
+    sources,
     /** By what a confirmed slot is settled, if no source reads whole blocks. */
     settleBy: read.oneOf('SETTLE_BY', ['blocks', 'lists'], 'blocks'),
     grpc,
@@ -90,6 +90,13 @@ function readRpc(read: SettingReader) {
     read.fault('SOLANA_WS_URL', what);
   }
   return { httpUrls, wsUrls: wsUrls ?? httpUrls.map((url) => url.replace(/^http/i, 'ws')) };
+}
+
+/** The venues that VENUES names. If it is not set: all that logs alone can show, or all. */
+function readVenues(sources: readonly SourceName[] | null, read: SettingReader): readonly VenueName[] {
+  const venues = read.names('VENUES', decodedVenueNames);
+  if (venues.length > 0) return venues;
+  return sources?.every((source) => source === 'logs') === true ? venuesByLogs : decodedVenueNames;
 }
 
 function readRedis(read: SettingReader): readonly string[] | null {

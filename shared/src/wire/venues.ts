@@ -38,10 +38,10 @@ const facts: Readonly<Record<VenueName, VenueFacts>> = venueTable;
 export const venueNames: readonly VenueName[] = Object.keys(venueTable) as VenueName[];
 export const decodedVenueNames: readonly VenueName[] = namesOf(() => true);
 /**
- * What ingest reads unless the settings say otherwise. Raydium has too many trades to fetch each transaction by itself, as the logs would need: these venues
- * follow once whole blocks are a source.
+ * What ingest reads by logs alone, unless the settings say otherwise. Raydium has too many trades to fetch each transaction by itself, as its logs would
+ * need. With a source of whole transactions, ingest reads all.
  */
-export const defaultVenueNames: readonly VenueName[] = ['pump', 'pump-amm', 'orca-whirlpool'];
+export const venuesByLogs: readonly VenueName[] = ['pump', 'pump-amm', 'orca-whirlpool'];
 export const loggedVenueNames: readonly VenueName[] = namesOf(({ logsTrades }) => logsTrades);
 export const quotedVenueNames: readonly VenueName[] = namesOf(({ quoted }) => quoted);
 export const tradedVenueNames: readonly VenueName[] = namesOf(({ traded }) => traded);

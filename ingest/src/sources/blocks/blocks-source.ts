@@ -46,6 +46,7 @@ interface FullBlock extends ConfirmedBlock {
  */
 export class BlocksSource implements Source {
   readonly name = 'blocks';
+  readonly showsWhole = true;
   readonly #options: BlocksOptions;
   readonly #clock: Clock;
   readonly #keep: ReadonlySet<string>;

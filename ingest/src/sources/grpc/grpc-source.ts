@@ -44,6 +44,7 @@ export interface ReaderLink {
 /** Whole transactions at `processed` by Yellowstone's gRPC, with slots, confirmations and accounts. A thread reads from the endpoints. */
 export class GrpcSource implements Source {
   readonly name = 'grpc';
+  readonly showsWhole = true;
   readonly #options: GrpcOptions;
   readonly #counts: SourceCounts = noCounts();
   readonly #endpoints: Endpoints;

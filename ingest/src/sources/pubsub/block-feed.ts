@@ -21,6 +21,7 @@ const method = 'blockNotification';
  */
 export class BlockFeed implements PubSubFeed {
   readonly name = 'block-subscribe';
+  readonly showsWhole = true;
   readonly method = method;
   readonly subscriptions: readonly Subscription[];
   readonly #programs: ReadonlySet<string>;

@@ -5,6 +5,8 @@ import type { SourceCounts, SourceSink } from '../source.ts';
 export interface PubSubFeed {
   /** As in SOURCES. */
   readonly name: string;
+  /** It reads whole transactions. */
+  readonly showsWhole: boolean;
   readonly subscriptions: readonly Subscription[];
   /** Method of its notifications. */
   readonly method: string;

@@ -7,6 +7,7 @@ import { digestLines, logsSubscription, readLogsHead, readLogsLines, readLogsNot
 /** Log lines of transactions. Repeats of other endpoints are dropped before they are parsed. */
 export class LogsFeed implements PubSubFeed {
   readonly name = 'logs';
+  readonly showsWhole = false;
   readonly method = 'logsNotification';
   readonly subscriptions: readonly Subscription[];
   readonly #textPrefixes: readonly string[];

@@ -31,6 +31,7 @@ export interface PubSubOptions {
  */
 export class PubSubSource implements Source {
   readonly name: string;
+  readonly showsWhole: boolean;
   readonly #options: PubSubOptions;
   readonly #counts: SourceCounts = noCounts();
   readonly #endpoints: Endpoints;
@@ -39,6 +40,7 @@ export class PubSubSource implements Source {
   constructor(options: PubSubOptions) {
     this.#options = options;
     this.name = options.feed.name;
+    this.showsWhole = options.feed.showsWhole;
     this.#endpoints = new Endpoints(this.name, options.log);
   }
 

@@ -15,6 +15,7 @@ const options = {
 /** Whole transactions at `processed` by `transactionSubscribe`, in the form of Helius. One subscription has all programs. */
 export class TransactionFeed implements PubSubFeed {
   readonly name = 'transaction-subscribe';
+  readonly showsWhole = true;
   readonly method = 'transactionNotification';
   readonly subscriptions: readonly Subscription[];
 

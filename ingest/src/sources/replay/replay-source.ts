@@ -36,6 +36,7 @@ export interface PlaybackListener {
  */
 export class ReplaySource implements Source {
   readonly name = 'replay';
+  readonly showsWhole = false;
   readonly #playback: Playback;
   readonly #log: Logger;
   readonly #counts: SourceCounts = noCounts();

@@ -1,4 +1,4 @@
-import { decodedVenueNames, defaultVenueNames, loggedVenueNames, type VenueName } from '../../wire/venues.ts';
+import { decodedVenueNames, loggedVenueNames, type VenueName, venuesByLogs } from '../../wire/venues.ts';
 
 function inCode(names: readonly VenueName[]): string {
   return names.map((name) => `\`${name}\``).join(', ');
@@ -37,7 +37,8 @@ const specs = {
     example: 'wss://rpc-1.example.com,wss://rpc-2.example.com',
   },
   SOURCES: {
-    default: '`logs`, and `grpc` if it has an address',
+    default:
+      '`logs`, and the first that the endpoints offer of `grpc`, `transaction-subscribe`, `block-subscribe` and `blocks`; on simnet `logs`',
     meaning:
       'How ingest reads the chain, comma-separated. `logs`: log lines by PubSub, at `processed`. `blocks`: every confirmed block, whole, by HTTP; for nodes without PubSub, or together with `logs`. `block-subscribe`: the same by PubSub (`blockSubscribe`), only the transactions of the venues. `transaction-subscribe`: whole transactions by PubSub at `processed` (`transactionSubscribe` of Helius). `grpc`: the same by Yellowstone gRPC. The fastest report of a transaction is published, and the others confirm, complete and fill.',
     example: 'logs,blocks',
@@ -71,8 +72,8 @@ const specs = {
     example: 'postgres://user:password@127.0.0.1/sluice',
   },
   VENUES: {
-    default: defaultVenueNames.join(','),
-    meaning: `Venues that ingest reads, comma-separated: ${inCode(decodedVenueNames)}. The logs of ${inCode(loggedVenueNames)} show their trades. Each trade of any other venue needs one more request to a node.`,
+    default: `all of them; ${inCode(venuesByLogs)} if \`SOURCES\` is \`logs\`, or on simnet`,
+    meaning: `Venues that ingest reads, comma-separated: ${inCode(decodedVenueNames)}. The logs of ${inCode(loggedVenueNames)} show their trades. Each trade of any other venue needs a source of whole transactions, or one more request to a node.`,
     example: loggedVenueNames.join(','),
   },
   TRADING: {

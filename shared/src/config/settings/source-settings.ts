@@ -4,10 +4,13 @@ import type { SettingReader } from '../setting-reader.ts';
 export const sourceNames = ['logs', 'blocks', 'block-subscribe', 'transaction-subscribe', 'grpc'] as const;
 export type SourceName = (typeof sourceNames)[number];
 
-/** The sources that SOURCES names. If it is not set: logs, and gRPC if it has an address. */
-export function readSources(hasGrpc: boolean, read: SettingReader): readonly SourceName[] {
+/** The sources that SOURCES names. If it is not set: logs of the simulated chain; of another one, null, because the endpoints decide. */
+export function readSources(
+  { isSimnet, hasGrpc }: { readonly isSimnet: boolean; readonly hasGrpc: boolean },
+  read: SettingReader,
+): readonly SourceName[] | null {
   const chosen = read.names('SOURCES', sourceNames);
-  if (chosen.length === 0) return hasGrpc ? ['logs', 'grpc'] : ['logs'];
+  if (chosen.length === 0) return isSimnet ? ['logs'] : null;
   const isByGrpc = chosen.includes('grpc');
   if (!hasGrpc && isByGrpc) read.fault('SOURCES', 'grpc requires SOLANA_GRPC_URL');
   if (hasGrpc && !isByGrpc) read.fault('SOLANA_GRPC_URL', 'has no effect without grpc in SOURCES. Remove it, or name grpc');
