@@ -296,7 +296,6 @@ describe('reserves without a price', () => {
       quoteMint: wrappedSolMint,
       quoteDecimals: 9,
       supply: 10n ** 15n,
-      flipped: false,
     } as const;
     const state = stateOfReserves({ virtualBase: 0n, virtualQuote: 5n, realBase: 0n, realQuote: 5n });
     const amounts = { baseAmount: 10n ** 6n, quoteAmount: 2n * 10n ** 9n };
@@ -339,7 +338,7 @@ describe('the depth of a pool', () => {
   const swap = { type: 'trade', pool: place.poolAddress, ...unknown, side: 'sell', timestamp } as const;
   const published = (flipped: boolean) => {
     const trade = tokenTrade({ ...swap, trader: addressOf('trader'), ...amounts, ...state }, flipped);
-    const made = tradeEvent(seen, '0', { ...market, flipped }, trade, null, false);
+    const made = tradeEvent(seen, '0', market, trade, null, false);
     return [made, tradePrice(made, trade, null)!] as const;
   };
 

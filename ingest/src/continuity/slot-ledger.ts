@@ -3,20 +3,6 @@ const maxSlots = 4_096;
 /** Dead slots that are remembered, so that later reports of them are ignored. */
 const maxDead = 4_096;
 
-/**
- * `seen`: reported live. `filled`: not reported live, or incompletely, and read from history. `skipped`: the chain has no block there.
- * `dead`: reported, and on no living branch. `open`: not known yet. All except `open` count since the start.
- */
-export interface SlotCounts {
-  seen: number;
-  filled: number;
-  skipped: number;
-  dead: number;
-  open: number;
-  /** Dropped while open: beyond the bound, or no endpoint shows what became of it. */
-  unjudged: number;
-}
-
 /** Slots that have been decided. */
 export interface Verdict {
   /** On the living branch. */
@@ -47,9 +33,14 @@ export class SlotLedger {
   watermark = 0;
   readonly #slots = new Map<number, Slot>();
   readonly #dead = new Set<number>();
+  /**
+   * `seen`: reported live. `filled`: not reported live, or incompletely, and read from history. `skipped`: the chain has no block there. `dead`: reported,
+   * and on no living branch. `unjudged`: dropped while open, beyond the bound, or because no endpoint shows what became of it.
+   */
   readonly #counts = { seen: 0, filled: 0, skipped: 0, dead: 0, unjudged: 0 };
 
-  get counts(): SlotCounts {
+  /** `open`: not known yet. All others count since the start. */
+  get counts() {
     return { ...this.#counts, open: this.#slots.size };
   }
 

@@ -199,7 +199,7 @@ function priceStateOf({ virtualBase, virtualQuote, realBase, realQuote }: Change
   return lastBase < 0n ? null : stateOfReserves({ virtualBase: lastBase, virtualQuote, realBase: lastBase, realQuote });
 }
 
-function marketOf({ venue, address, token, quote, flipped }: Pool): EventPool {
+function marketOf({ venue, address, token, quote }: Pool): EventPool {
   return {
     venue: venue.name,
     poolAddress: address,
@@ -208,6 +208,5 @@ function marketOf({ venue, address, token, quote, flipped }: Pool): EventPool {
     quoteMint: quote!.mint,
     quoteDecimals: quote!.decimals!,
     supply: token!.supply,
-    flipped,
   };
 }

@@ -22,7 +22,6 @@ export interface EventPool {
   readonly quoteMint: string;
   readonly quoteDecimals: number;
   readonly supply: bigint | null;
-  readonly flipped: boolean;
 }
 
 /** A trade as token and money; reversed if the program has the money as its base. */

@@ -1,4 +1,3 @@
-import { standardMemory } from '@sluice/shared/config/memory-bounds.ts';
 import type { MainPool, Mutable } from '@sluice/shared/market/pools/main-pool.ts';
 import { isReversedPair, quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
@@ -89,7 +88,7 @@ export class PoolBook {
   readonly #money = new Map<string, Token>([...quoteCoins.values()].map(({ mint, decimals }) => [mint, newToken(mint, decimals)]));
 
   /** `capacity`: remembered pools, mints and constants, of each kind. The least recently used one is forgotten, and read from the chain again. */
-  constructor(capacity = standardMemory.pools) {
+  constructor(capacity: number) {
     this.#constants = new Recent(capacity);
     this.#pools = new Recent(capacity);
     this.#tokens = new Recent(capacity);

@@ -248,8 +248,11 @@ export class Publisher {
     this.#log.info({ fence: term.fence, buffered: this.buffered, undecided: term.contents.open, tookMs }, 'ingest_leads');
     while (!this.#closed && this.#isServing(term)) {
       this.#notifyFlushed();
-      if (this.buffered > 0) await this.#deliver(term, term.contents.admit(this.#queue.take(maxBatch)));
-      else if (this.#draining) break;
+      if (this.buffered > 0) {
+        this.#handedAtMs = performance.now();
+        await this.#deliver(term, term.contents.admit(this.#queue.take(maxBatch)));
+        this.#handedAtMs = null;
+      } else if (this.#draining) break;
       else await this.#changed();
     }
     this.#term = null;
@@ -280,12 +283,6 @@ export class Publisher {
 
   /** Sends events to the bus until it accepts them. They go back to the queue if this process stops leading. */
   async #deliver(term: Term, events: readonly LogItem[]): Promise<void> {
-    this.#handedAtMs = performance.now();
-    await this.#hand(term, events);
-    this.#handedAtMs = null;
-  }
-
-  async #hand(term: Term, events: readonly LogItem[]): Promise<void> {
     let batch = encode(events);
     let pauseMs = firstPauseMs;
     while (batch.length > 0) {
