@@ -192,14 +192,10 @@ function isIdempotencyKey(text: unknown): boolean {
   return typeof text === 'string' && text.length > 0 && text.length <= maxIdempotencyKeyChars && isHeaderValue(text) && !text.includes(' ');
 }
 
-function withKey(
-  { code, message, retryable, status, details, requestId }: SluiceError,
-  idempotencyKey: string,
-  isUnknown: boolean,
-): SluiceError {
+function withKey(fault: SluiceError, idempotencyKey: string, isUnknown: boolean): SluiceError {
   const advice = `The outcome is unknown: call again with the same body and the idempotencyKey ${idempotencyKey}.`;
-  const text = isUnknown ? `${message.replace(/\.$/, '')}. ${advice}` : message;
-  return new SluiceError(text, { code, retryable, status, details, requestId, idempotencyKey });
+  const text = isUnknown ? `${fault.message.replace(/\.$/, '')}. ${advice}` : fault.message;
+  return new SluiceError(text, { ...fault, idempotencyKey });
 }
 
 /** Nothing was sent. */

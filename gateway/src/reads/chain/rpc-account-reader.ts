@@ -101,12 +101,12 @@ export class RpcAccountReader implements AccountReader {
   }
 
   #callFor(addresses: ReadonlySet<string>): Call | null {
-    const shared = [...this.#running, ...this.#waiting].find((call) => isSubset(addresses, call.addresses));
+    const shared = [...this.#running, ...this.#waiting].find((call) => [...addresses].every((address) => call.addresses.has(address)));
     if (shared !== undefined) {
       this.counters.shared++;
       return shared;
     }
-    const roomy = this.#waiting.find((call) => sizeTogether(call.addresses, addresses) <= maxAccountsACall);
+    const roomy = this.#waiting.find((call) => new Set([...call.addresses.keys(), ...addresses]).size <= maxAccountsACall);
     if (roomy !== undefined) {
       for (const address of addresses) if (!roomy.addresses.has(address)) roomy.addresses.set(address, roomy.addresses.size);
       return roomy;
@@ -206,17 +206,6 @@ function newCall(addresses: ReadonlySet<string>): Call {
   // Every reader handles the failure itself. Without readers it must not be an unhandled rejection.
   done.catch(() => undefined);
   return { addresses: new Map([...addresses].map((address, index) => [address, index])), done, settle };
-}
-
-function isSubset(some: ReadonlySet<string>, of: ReadonlyMap<string, number>): boolean {
-  for (const address of some) if (!of.has(address)) return false;
-  return true;
-}
-
-function sizeTogether(of: ReadonlyMap<string, number>, more: ReadonlySet<string>): number {
-  let size = of.size;
-  for (const address of more) if (!of.has(address)) size++;
-  return size;
 }
 
 /** Slot in the context of an answer. Null if it has none, or one that the chain cannot have reached. */

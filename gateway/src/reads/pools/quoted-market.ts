@@ -118,22 +118,16 @@ function planOf(mint: string, quoteMints: readonly string[], pools: MarketPlan['
   return { mint, quoteMints, pools, addresses: [...new Set([mint, ...unusual, ...pools.flatMap(({ addresses }) => addresses)])] };
 }
 
-type OpenedPlan = PlannedPool & { readonly pool: QuotedPool };
-type Unopened = Extract<AssembledMarket, { kind: 'more' | 'malformed' }>;
-
-interface OpenPools {
-  readonly pools: readonly OpenedPlan[];
-  /** Further accounts that pools need, by the pool's address. */
-  readonly further: ReadonlyMap<string, readonly string[]>;
-}
-
-/** Opens all pools of a plan. A pool of the directory that cannot be opened is omitted. */
-function openPools({ quoteMints, pools }: MarketPlan, coin: QuotedMint, accounts: AccountLookup): OpenPools | Unopened {
+/** Assembles a market from accounts of one moment. A pool of the directory that cannot be opened is omitted. Never throws. */
+export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): AssembledMarket {
+  const decoded = mintAt(accounts, plan.mint);
+  if (decoded === null) return { kind: 'no_mint' };
+  const { decimals, tokenProgram: ownTokenProgram } = decoded;
+  const coin = quotedMintOf(plan.mint, decoded);
   const mintOf = (address: string): QuotedMint | null => quotedMint(address, accounts);
-  const opened = new Map<string, OpenedPlan>();
+  const opened = new Map<string, Pick<TradedPool, 'venue' | 'pool'>>();
   const further = new Map<string, readonly string[]>();
-  for (const planned of pools) {
-    const { venue, addresses, hinted } = planned;
+  for (const { venue, addresses, hinted } of plan.pools) {
     if (opened.has(addresses[0])) continue;
     const result = venue.quoting!.open(coin, addresses, accounts, mintOf);
     if (result.kind === 'absent' || (result.kind === 'malformed' && hinted)) continue;
@@ -142,26 +136,16 @@ function openPools({ quoteMints, pools }: MarketPlan, coin: QuotedMint, accounts
       further.set(addresses[0], result.addresses);
       continue;
     }
-    const { quoteMint } = result.pool;
-    if (hinted && !quoteCoins.has(quoteMint)) continue;
-    if (!hinted && !quoteMints.includes(quoteMint)) return { kind: 'more', quoteMint };
-    opened.set(addresses[0], { ...planned, pool: result.pool });
+    const { pool } = result;
+    if (hinted && !quoteCoins.has(pool.quoteMint)) continue;
+    if (!hinted && !plan.quoteMints.includes(pool.quoteMint)) return { kind: 'more', quoteMint: pool.quoteMint };
+    opened.set(addresses[0], { venue, pool });
   }
-  return { pools: [...opened.values()], further };
-}
-
-/** Assembles a market from accounts of one moment. Never throws. */
-export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): AssembledMarket {
-  const decoded = mintAt(accounts, plan.mint);
-  if (decoded === null) return { kind: 'no_mint' };
-  const { decimals, tokenProgram: ownTokenProgram } = decoded;
-  const opened = openPools(plan, quotedMintOf(plan.mint, decoded), accounts);
-  if ('kind' in opened) return opened;
-  if (opened.further.size > 0) return { kind: 'further', plan: widenPlan(plan, opened.further) };
+  if (further.size > 0) return { kind: 'further', plan: widenPlan(plan, further) };
   let unquotable: Unquotable | null = decoded.extensions.nonTransferable ? 'not_transferable' : null;
   let withheld = withholds(decoded);
   const pools: TradedPool[] = [];
-  for (const { venue, pool } of opened.pools) {
+  for (const { venue, pool } of opened.values()) {
     let quoteDecimals = quoteCoins.get(pool.quoteMint)?.decimals;
     // The usual quote coins belong to the older token program.
     let quoteTokenProgram = tokenProgram;

@@ -246,22 +246,20 @@ export class MintView {
 
   /**
    * Joins the stored trades with the log. The stored minutes contain the trades up to the checkpoint; later ones are applied from the
-   * history. False: the history lacks entries after the checkpoint, or a stored trade was retracted there. Call it without an `await`
-   * after reading the log's position, so that no entry arrives in between.
+   * history. `minutes` stays null if the history lacks entries after the checkpoint, or a stored trade was retracted there. Call it without an
+   * `await` after reading the log's position, so that no entry arrives in between.
    */
-  join({ checkpoint, minutes }: MarketSummary, history: History, { placeOf: place, wholeFrom }: LogCoverage, nowMs: number): boolean {
+  join({ checkpoint, minutes }: MarketSummary, history: History, { placeOf: place, wholeFrom }: LogCoverage, nowMs: number): void {
     this.minutes = null;
     const isMissing = checkpoint === null || place(checkpoint.epoch) === null || checkpoint.offset + 1 < wholeFrom;
     const trades = isMissing ? null : eventsAfter(history, `trades:${this.mint}`, checkpoint.offset);
     const prices = isMissing ? null : eventsAfter(history, `prices:${this.mint}`, checkpoint.offset);
     if (isMissing || trades === null || prices === null) {
-      this.#takeNewestPrices(history, nowMs);
-      return false;
+      return this.#takeNewestPrices(history, nowMs);
     }
     this.minutes = new Minutes(minutes);
     this.#countedTo = checkpoint.offset;
     for (const { offset, event } of [...trades, ...prices]) this.apply(event, offset, nowMs);
-    return true;
   }
 
   /** Applies the entries that arrived while the token was read; only the history has them. */

@@ -5,7 +5,7 @@ import type { PaperBalance } from '../../store/sql/tables/orders/paper.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { maxHoldings, type Portfolio, type UnpricedReason } from '@sluice/shared/wire/rest/portfolio.ts';
 import type { MarketHealth, SolUsdNow } from '../market-health.ts';
-import { priceNow } from '../tokens/render-token.ts';
+import { priceNow, type PriceNow } from '../tokens/render-token.ts';
 import type { HeldToken, WalletRead } from './wallet-reader.ts';
 import type { MintView } from '../tokens/mint-view.ts';
 import type { TokenBook } from '../tokens/token-book.ts';
@@ -96,11 +96,7 @@ function valueHolding(held: HeldToken, found: LookedUp, { book, health }: Wallet
   };
 }
 
-interface HoldingPrice {
-  readonly sol: number | null;
-  readonly usd: number | null;
-  readonly reason: UnpricedReason | null;
-}
+type HoldingPrice = Pick<PriceNow, 'sol' | 'usd'> & { readonly reason: UnpricedReason | null };
 
 function priceHolding(mint: string, found: LookedUp, nft: boolean, health: MarketHealth, solUsd: SolUsdNow | null): HoldingPrice {
   const none = (reason: UnpricedReason): HoldingPrice => ({ sol: null, usd: null, reason });

@@ -97,7 +97,7 @@ export class CatchUps {
       const { seq } = catchUp.group.topic;
       if (catchUp.awaitedEpoch !== null) continue;
       // What a client that is ahead received in the last epoch is unknown.
-      if (catchUp.next > seq + 1) this.#reset(catchUp);
+      if (catchUp.next > seq + 1) this.#restart(catchUp, catchUp.next, 'epoch');
       else this.#reportGap(catchUp, { from: catchUp.next, to: catchUp.next - 1, reason: 'epoch' });
     }
     this.wake();
@@ -108,14 +108,15 @@ export class CatchUps {
     const { epoch } = this.#parts.bus;
     for (const catchUp of this.#queue) {
       const { awaitedEpoch } = catchUp;
-      if (awaitedEpoch === null || (awaitedEpoch !== epoch && !isLater(awaitedEpoch, epoch))) this.#reset(catchUp);
+      if (awaitedEpoch === null || (awaitedEpoch !== epoch && !isLater(awaitedEpoch, epoch))) this.#restart(catchUp, catchUp.next, 'epoch');
     }
     this.wake();
   }
 
-  #reset(catchUp: CatchUp): void {
+  /** Continues with what is published from now on. An unknown number of frames is lost, beginning with `from`. */
+  #restart(catchUp: CatchUp, from: number, reason: Gap['reason']): void {
     const { seq } = catchUp.group.topic;
-    this.#reportGap(catchUp, { from: catchUp.next, to: null, reason: 'epoch' });
+    this.#reportGap(catchUp, { from, to: null, reason });
     catchUp.awaitedEpoch = null;
     catchUp.next = seq + 1;
     catchUp.prev = seq;
@@ -200,12 +201,8 @@ export class CatchUps {
   }
 
   #waitForLag(catchUp: CatchUp): void {
-    const { topic } = catchUp.group;
     if (this.#clock.steadyMs() - catchUp.startedAtMs < maxAheadMs) return;
-    this.#reportGap(catchUp, { from: topic.seq + 1, to: null, reason: 'ahead' });
-    catchUp.awaitedEpoch = null;
-    catchUp.next = topic.seq + 1;
-    catchUp.prev = topic.seq;
+    this.#restart(catchUp, catchUp.group.topic.seq + 1, 'ahead');
     this.wake();
   }
 
