@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { defineEndpoint } from './endpoint.ts';
 import { venueNames } from '../venues.ts';
 import { Closed, Count, Epoch, FreeText, Group, Nullable, Slot, Titled, Version } from '../values/values.ts';
@@ -193,6 +193,8 @@ const Status = Titled('status', {
     { maxItems: 1_000, description: 'Ingest processes that report.' },
   ),
 });
+
+export type StatusAnswer = Static<typeof Status>;
 
 const operation = { method: 'GET', withApiPrefix: false, access: 'open', tag: 'operations', errors: [] } as const;
 

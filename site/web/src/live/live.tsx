@@ -6,8 +6,9 @@ import { shortUsd, sol } from '../format/price.ts';
 import { inQuoteCoin } from '../format/quote-coin.ts';
 import { age } from '../format/text.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
-import { DocsLink, openToken, TokenLink, WalletLink } from '../parts/links.tsx';
-import { Choice, Empty } from '../parts/parts.tsx';
+import { DocsLink, TokenLink, WalletLink } from '../parts/links.tsx';
+import { Card, Choice, Empty, Field, Select } from '../parts/parts.tsx';
+import { Table, type Column } from '../parts/table.tsx';
 import { TradeTable } from '../parts/trade-table.tsx';
 import { useStore } from '../state/store.ts';
 import { interruptedSince } from '../state/stream-state.ts';
@@ -24,6 +25,11 @@ const shownRows = 60;
 const namedRows = 24;
 /** Ingest may restart, and read other venues then. */
 const readChainMs = 20_000;
+const sides = [
+  ['', 'Both'],
+  ['buy', 'Buys'],
+  ['sell', 'Sells'],
+] as const;
 const numbers: ReadonlySet<keyof LiveFilters> = new Set(['minSol', 'minCapUsd', 'maxCapUsd']);
 
 export function LivePage() {
@@ -61,22 +67,19 @@ export function LivePage() {
         />
       </div>
       <div class="live" data-list={list}>
-        <section class="card tokens" aria-labelledby="new-tokens">
-          <h2 id="new-tokens">New tokens</h2>
+        <Card id="new-tokens" title="New tokens" class="tokens">
           {shownTokens.length === 0 ? <Why channel="newTokens" hidden={tokens.length} /> : <TokenTable tokens={shownTokens} />}
-        </section>
-        <section class="card trades" aria-labelledby="all-trades">
-          <h2 id="all-trades">Trades</h2>
+        </Card>
+        <Card id="all-trades" title="Trades" class="trades">
           {shownTrades.length === 0 ? <Why channel="trades" hidden={trades.length} /> : <TradeTable trades={shownTrades} isOwn={isOwn} />}
-        </section>
-        <section class="card migrations" aria-labelledby="all-migrations">
-          <h2 id="all-migrations">Migrations</h2>
+        </Card>
+        <Card id="all-migrations" title="Migrations" class="migrations">
           {shownMigrations.length === 0 ? (
             <Why channel="migrations" hidden={migrations.length} />
           ) : (
             <MigrationTable migrations={shownMigrations} />
           )}
-        </section>
+        </Card>
       </div>
     </>
   );
@@ -125,16 +128,14 @@ function ConnectionState() {
 function Filters({ chosen }: { readonly chosen: LiveFilters }) {
   const change = (changes: Partial<LiveFilters>): void => filters.set({ ...chosen, ...changes });
   const field = (name: keyof LiveFilters, label: string, placeholder: string) => (
-    <label>
-      <span>{label}</span>
-      <input
-        value={chosen[name]}
-        placeholder={placeholder}
-        maxLength={44}
-        aria-invalid={numbers.has(name) && isNoAmount(chosen[name])}
-        onInput={(event) => change({ [name]: event.currentTarget.value })}
-      />
-    </label>
+    <Field
+      label={label}
+      value={chosen[name]}
+      placeholder={placeholder}
+      maxLength={44}
+      aria-invalid={numbers.has(name) && isNoAmount(chosen[name])}
+      onInput={(event) => change({ [name]: event.currentTarget.value })}
+    />
   );
   const wrong = [...numbers].some((name) => isNoAmount(chosen[name]));
   const read = useStore(readVenues) ?? [];
@@ -144,25 +145,13 @@ function Filters({ chosen }: { readonly chosen: LiveFilters }) {
     <details class="filters" open={innerWidth > 720}>
       <summary>Filters{isActive ? ' (active)' : ''}</summary>
       <form class="row" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          <span>Venue</span>
-          <select value={chosen.venue} onChange={(event) => change({ venue: event.currentTarget.value })}>
-            <option value="">All</option>
-            {listed.map((venue) => (
-              <option key={venue} value={venue}>
-                {venueLabel(venue)}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          <span>Side</span>
-          <select value={chosen.side} onChange={(event) => change({ side: event.currentTarget.value as LiveFilters['side'] })}>
-            <option value="">Both</option>
-            <option value="buy">Buys</option>
-            <option value="sell">Sells</option>
-          </select>
-        </label>
+        <Select
+          label="Venue"
+          value={chosen.venue}
+          onChange={(venue) => change({ venue })}
+          options={[['', 'All'], ...listed.map((venue) => [venue, venueLabel(venue)] as const)]}
+        />
+        <Select label="Side" value={chosen.side} onChange={(side) => change({ side: side as LiveFilters['side'] })} options={sides} />
         {field('token', 'Token', 'symbol or mint')}
         {field('creator', 'Creator', 'address')}
         {field('trader', 'Trader', 'address')}
@@ -185,89 +174,53 @@ function Filters({ chosen }: { readonly chosen: LiveFilters }) {
 /** Without the trades, the page does not learn how market caps change. */
 const useSeesNoTrades = (): boolean => useStore(connection).refused.trades !== undefined;
 
+const idOf = ({ id }: NewToken | Migration): string => id;
+const mintOf = ({ mint }: NewToken | Migration): string => mint;
+
 function TokenTable({ tokens }: { readonly tokens: readonly NewToken[] }) {
   const now = useNow();
   const isFirst = useSeesNoTrades();
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th>Token</th>
-          <th class="number">
-            {isFirst ? 'Market cap at launch' : 'Market cap'}
-            <span class="second-line">First buy</span>
-          </th>
-          <th class="number wide-only" title="What the creator bought together with the creation">
-            First buy
-          </th>
-          <th class="wide-only">Creator</th>
-          <th class="number">Age</th>
-        </tr>
-      </thead>
-      <tbody>
-        {tokens.map((token) => (
-          <tr key={token.id} class="opens" onClick={(event) => openToken(event, token.mint)}>
-            <td>
-              <TokenLink mint={token.mint} symbol={token.symbol} name={token.name} />
-            </td>
-            <td class="number">
-              {shortUsd((isFirst ? null : capOf(token.mint)) ?? token.marketCapUsd)}
-              <span class="second-line">{firstBuyOf(token)}</span>
-            </td>
-            <td class="number wide-only">{firstBuyOf(token)}</td>
-            <td class="wide-only">
-              <WalletLink address={token.creator} />
-            </td>
-            <td class="number faint">{age(now - token.ts.received / 1_000)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  const columns: readonly Column<NewToken>[] = [
+    { head: 'Token', cell: ({ mint, symbol, name }) => <TokenLink mint={mint} symbol={symbol} name={name} /> },
+    {
+      head: isFirst ? 'Market cap at launch' : 'Market cap',
+      class: 'number',
+      cell: ({ mint, marketCapUsd }) => shortUsd((isFirst ? null : capOf(mint)) ?? marketCapUsd),
+      second: 'First buy',
+    },
+    {
+      head: 'First buy',
+      class: 'number wide-only',
+      hint: 'What the creator bought together with the creation',
+      cell: ({ initialBuy }) => sol(initialBuy?.solAmount),
+    },
+    { head: 'Creator', class: 'wide-only', cell: ({ creator }) => <WalletLink address={creator} /> },
+    { head: 'Age', class: 'number faint', cell: ({ ts }) => age(now - ts.received / 1_000) },
+  ];
+  return <Table columns={columns} rows={tokens} keyOf={idOf} mintOf={mintOf} />;
 }
-
-const firstBuyOf = ({ initialBuy }: NewToken): string => (initialBuy === null ? '–' : sol(initialBuy.solAmount));
-
-const routeOf = ({ from, pool }: Migration): string => `${venueLabel(from.pool)} → ${venueLabel(pool)}`;
 
 function MigrationTable({ migrations }: { readonly migrations: readonly Migration[] }) {
   const now = useNow();
   const isFirst = useSeesNoTrades();
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th>Token</th>
-          <th class="number" title="What the curve moved to the pool">
-            Moved
-          </th>
-          <th class="number">
-            {isFirst ? 'Market cap then' : 'Market cap'}
-            <span class="second-line">Age</span>
-          </th>
-          <th class="number wide-only">Age</th>
-        </tr>
-      </thead>
-      <tbody>
-        {migrations.map((migration) => (
-          <tr key={migration.id} class="opens" onClick={(event) => openToken(event, migration.mint)}>
-            <td>
-              <TokenLink
-                mint={migration.mint}
-                symbol={nameOf(migration.mint)?.symbol ?? null}
-                name={nameOf(migration.mint)?.name ?? null}
-                detail={routeOf(migration)}
-              />
-            </td>
-            <td class="number">{inQuoteCoin(Number(migration.quoteAmount) / 10 ** migration.quoteDecimals, migration.quoteMint)}</td>
-            <td class="number">
-              {shortUsd((isFirst ? null : capOf(migration.mint)) ?? migration.marketCapUsd)}
-              <span class="second-line">{age(now - migration.ts.received / 1_000)}</span>
-            </td>
-            <td class="number faint wide-only">{age(now - migration.ts.received / 1_000)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  const columns: readonly Column<Migration>[] = [
+    {
+      head: 'Token',
+      cell: ({ mint, from, pool }) => <TokenLink mint={mint} {...nameOf(mint)} detail={`${venueLabel(from.pool)} → ${venueLabel(pool)}`} />,
+    },
+    {
+      head: 'Moved',
+      class: 'number',
+      hint: 'What the curve moved to the pool',
+      cell: ({ quoteAmount, quoteDecimals, quoteMint }) => inQuoteCoin(Number(quoteAmount) / 10 ** quoteDecimals, quoteMint),
+    },
+    {
+      head: isFirst ? 'Market cap then' : 'Market cap',
+      class: 'number',
+      cell: ({ mint, marketCapUsd }) => shortUsd((isFirst ? null : capOf(mint)) ?? marketCapUsd),
+      second: 'Age',
+    },
+    { head: 'Age', class: 'number faint wide-only', cell: ({ ts }) => age(now - ts.received / 1_000) },
+  ];
+  return <Table columns={columns} rows={migrations} keyOf={idOf} mintOf={mintOf} />;
 }

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ago } from '../format/text.ts';
 import { useNow } from './hooks.ts';
@@ -16,6 +16,70 @@ export function Fault({ text }: { readonly text: string | null }) {
 
 export function Empty({ children }: { readonly children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
+}
+
+/** Why something was not read; before its first answer, that it is read. */
+export function Reading({ fault, isRead }: { readonly fault: string | null; readonly isRead: boolean }) {
+  return isRead || fault !== null ? <Fault text={fault} /> : <Empty>Loading …</Empty>;
+}
+
+/** A section of a page. `id`: of its heading. `aside`: next to the heading. */
+export function Card(props: {
+  readonly id: string;
+  readonly title: string;
+  readonly class?: string;
+  readonly aside?: ComponentChildren;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <section class={`card ${props.class ?? ''}`} aria-labelledby={props.id}>
+      <div class="row between">
+        <h2 id={props.id}>{props.title}</h2>
+        {props.aside}
+      </div>
+      {props.children}
+    </section>
+  );
+}
+
+/** A button that submits nothing. */
+export function Button(props: ComponentProps<'button'>) {
+  return <button type="button" {...props} />;
+}
+
+/** A field for a text, with its name. */
+export function Field({ label, ...input }: ComponentProps<'input'> & { readonly label: string }) {
+  return (
+    <label>
+      <span>{label}</span>
+      <input {...input} />
+    </label>
+  );
+}
+
+/** A field for one of several values. Each option: the value, and its text. */
+export function Select(props: {
+  readonly label: string;
+  readonly options: readonly (readonly [value: string | number, text: string])[];
+  /** In a form. */
+  readonly name?: string;
+  readonly class?: string;
+  readonly value?: string;
+  readonly onChange?: (value: string) => void;
+}) {
+  const { label, options, onChange, class: className, ...select } = props;
+  return (
+    <label class={className}>
+      <span>{label}</span>
+      <select {...select} onChange={(event) => onChange?.(event.currentTarget.value)}>
+        {options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
 }
 
 /** A number with its name. */

@@ -2,7 +2,8 @@ import type { Trade } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
 import { faultText, sluice } from '../state/server.ts';
 import { OutLink, WalletLink } from './links.tsx';
-import { Empty, Fault } from './parts.tsx';
+import { Card, Empty, Reading } from './parts.tsx';
+import { Table, type Column } from './table.tsx';
 import { shortUsd, short } from '../format/price.ts';
 import { inQuoteCoin, tradePrice } from '../format/quote-coin.ts';
 import { clockTime } from '../format/text.ts';
@@ -87,67 +88,34 @@ export function Tape(props: {
   readonly isSimulated: boolean;
 }) {
   const { trades, fault, isOwn, isSimulated } = props;
+  const columns: readonly Column<Trade>[] = [
+    {
+      head: 'Time',
+      class: 'faint',
+      cell: ({ ts }) => clockTime(ts.received / 1_000),
+      second: { head: 'Trader', cell: ({ trader }) => <WalletLink address={trader} /> },
+    },
+    { head: 'Side', cell: (trade) => <SideOf trade={trade} isOwn={isOwn(trade)} /> },
+    { head: 'Size', class: 'number', second: 'Tokens', cell: ({ quoteUiAmount, quoteMint }) => inQuoteCoin(quoteUiAmount, quoteMint) },
+    { head: 'Tokens', class: 'number wide-only', cell: ({ tokenAmount }) => short(tokenAmount) },
+    { head: 'Price', class: 'number', second: 'Market cap', cell: tradePrice },
+    { head: 'Market cap', class: 'number wide-only', cell: ({ marketCapUsd }) => shortUsd(marketCapUsd) },
+    { head: 'Trader', class: 'wide-only', cell: (trade) => <Trader of={trade} isOwn={isOwn(trade)} /> },
+    ...(isSimulated ? [] : [{ head: 'Transaction', class: 'wide-only', cell: TransactionOf }]),
+  ];
   return (
-    <section class="card trades" aria-labelledby="token-trades">
-      <h2 id="token-trades">Trades</h2>
-      <Fault text={fault} />
-      {trades === null && fault === null && <Empty>Loading …</Empty>}
-      {trades !== null && trades.length === 0 && <Empty>Quiet: no trade of this token is stored.</Empty>}
+    <Card id="token-trades" title="Trades" class="trades">
+      <Reading fault={fault} isRead={trades !== null} />
+      {trades?.length === 0 && <Empty>Quiet: no trade of this token is stored.</Empty>}
       <div class="scroll" tabIndex={0} role="region" aria-label="Trades, the newest first">
-        <table>
-          <thead>
-            <tr>
-              <th>
-                Time<span class="second-line">Trader</span>
-              </th>
-              <th>Side</th>
-              <th class="number">
-                Size<span class="second-line">Tokens</span>
-              </th>
-              <th class="number wide-only">Tokens</th>
-              <th class="number">
-                Price<span class="second-line">Market cap</span>
-              </th>
-              <th class="number wide-only">Market cap</th>
-              <th class="wide-only">Trader</th>
-              {!isSimulated && <th class="wide-only">Transaction</th>}
-            </tr>
-          </thead>
-          <tbody>
-            {(trades ?? []).map((trade) => (
-              <tr key={trade.id} class={isOwn(trade) ? 'own' : ''}>
-                <td class="faint">
-                  {clockTime(trade.ts.received / 1_000)}
-                  <span class="second-line">
-                    <WalletLink address={trade.trader} />
-                  </span>
-                </td>
-                <td>
-                  <SideOf trade={trade} isOwn={isOwn(trade)} />
-                </td>
-                <td class="number">
-                  {inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}
-                  <span class="second-line">{short(trade.tokenAmount)}</span>
-                </td>
-                <td class="number wide-only">{short(trade.tokenAmount)}</td>
-                <td class="number">
-                  {tradePrice(trade)}
-                  <span class="second-line">{shortUsd(trade.marketCapUsd)}</span>
-                </td>
-                <td class="number wide-only">{shortUsd(trade.marketCapUsd)}</td>
-                <td class="wide-only">
-                  <Trader of={trade} isOwn={isOwn(trade)} />
-                </td>
-                {!isSimulated && (
-                  <td class="wide-only">{trade.signature !== null && <OutLink href={explorerTx(trade.signature)}>Solscan</OutLink>}</td>
-                )}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table columns={columns} rows={trades ?? []} keyOf={({ id }) => id} classOf={(trade) => (isOwn(trade) ? 'own' : '')} />
       </div>
-    </section>
+    </Card>
   );
+}
+
+function TransactionOf({ signature }: Trade) {
+  return signature === null ? null : <OutLink href={explorerTx(signature)}>Solscan</OutLink>;
 }
 
 /** The side of a trade. On a phone, the mark of an own trade is below it. */

@@ -4,53 +4,38 @@ import { inQuoteCoin, tradePrice } from '../format/quote-coin.ts';
 import { age, clockTime } from '../format/text.ts';
 import { nameOf } from '../state/metadata/names.ts';
 import { useNow } from './hooks.ts';
-import { openToken, TokenLink } from './links.tsx';
+import { TokenLink } from './links.tsx';
+import { Table, type Column } from './table.tsx';
 import { SideOf, Trader } from './tape.tsx';
 
 /** Trades of several tokens, newest first. Without `isOwn` they are those of one wallet, and have their times instead of their ages. */
 export function TradeTable({ trades, isOwn }: { readonly trades: readonly Trade[]; readonly isOwn?: (trade: Trade) => boolean }) {
   const now = useNow();
+  const timeOf = ({ ts }: Trade): string => clockTime(ts.received / 1_000);
+  const isMarked = (trade: Trade): boolean => isOwn?.(trade) === true;
+  const columns: readonly Column<Trade>[] = [
+    isOwn === undefined
+      ? { head: 'Time', class: 'faint', title: timeOf, cell: timeOf }
+      : { head: 'Age', class: 'faint', title: timeOf, cell: ({ ts }) => age(now - ts.received / 1_000) },
+    { head: 'Side', cell: (trade) => <SideOf trade={trade} isOwn={isMarked(trade)} /> },
+    {
+      head: 'Token',
+      cell: ({ mint }) => <TokenLink mint={mint} symbol={nameOf(mint)?.symbol} size={20} withMint={isOwn === undefined} />,
+    },
+    { head: 'Size', class: 'number', second: 'Price', cell: ({ quoteUiAmount, quoteMint }) => inQuoteCoin(quoteUiAmount, quoteMint) },
+    { head: 'Price', class: 'number wide-only', cell: tradePrice },
+    { head: 'Market cap', class: 'number wide-only', cell: ({ marketCapUsd }) => shortUsd(marketCapUsd || null) },
+    ...(isOwn === undefined
+      ? []
+      : [{ head: 'Trader', class: 'wide-only', cell: (trade: Trade) => <Trader of={trade} isOwn={isOwn(trade)} /> }]),
+  ];
   return (
-    <table>
-      <thead>
-        <tr>
-          <th>{isOwn === undefined ? 'Time' : 'Age'}</th>
-          <th>Side</th>
-          <th>Token</th>
-          <th class="number">
-            Size<span class="second-line">Price</span>
-          </th>
-          <th class="number wide-only">Price</th>
-          <th class="number wide-only">Market cap</th>
-          {isOwn !== undefined && <th class="wide-only">Trader</th>}
-        </tr>
-      </thead>
-      <tbody>
-        {trades.map((trade) => (
-          <tr key={trade.id} class={isOwn?.(trade) === true ? 'opens own' : 'opens'} onClick={(event) => openToken(event, trade.mint)}>
-            <td class="faint" title={clockTime(trade.ts.received / 1_000)}>
-              {isOwn === undefined ? clockTime(trade.ts.received / 1_000) : age(now - trade.ts.received / 1_000)}
-            </td>
-            <td>
-              <SideOf trade={trade} isOwn={isOwn?.(trade) === true} />
-            </td>
-            <td>
-              <TokenLink mint={trade.mint} symbol={nameOf(trade.mint)?.symbol ?? null} size={20} withMint={isOwn === undefined} />
-            </td>
-            <td class="number">
-              {inQuoteCoin(trade.quoteUiAmount, trade.quoteMint)}
-              <span class="second-line">{tradePrice(trade)}</span>
-            </td>
-            <td class="number wide-only">{tradePrice(trade)}</td>
-            <td class="number wide-only">{shortUsd(trade.marketCapUsd || null)}</td>
-            {isOwn !== undefined && (
-              <td class="wide-only">
-                <Trader of={trade} isOwn={isOwn(trade)} />
-              </td>
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      columns={columns}
+      rows={trades}
+      keyOf={({ id }) => id}
+      mintOf={({ mint }) => mint}
+      classOf={(trade) => (isMarked(trade) ? 'own' : '')}
+    />
   );
 }

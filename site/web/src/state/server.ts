@@ -1,4 +1,5 @@
 import { Sluice, SluiceError } from '@sluice/client';
+import type { StatusAnswer } from '@sluice/shared/wire/rest/operations.ts';
 import { RequestsLeft } from './requests-left.ts';
 import { Store } from './store.ts';
 import { WatchedSluice } from './stream-state.ts';
@@ -74,14 +75,11 @@ export async function spendsRealCoins(): Promise<boolean> {
   return me.value?.trading === 'live' && isSimulated !== true;
 }
 
-/** What the page uses of the status. */
-interface ServerStatus {
-  readonly cluster?: { readonly simulated: boolean | null };
-  readonly chain?: { readonly venues: readonly string[] | null } | null;
-  readonly stream?: { readonly history: { readonly oldestAtMs?: number | null } };
+export async function readStatus(): Promise<StatusAnswer> {
+  const response = await fetch('/status', { cache: 'no-store' });
+  if (!response.ok) throw new Error(`The gateway answered ${response.status}.`);
+  return (await response.json()) as StatusAnswer;
 }
-
-const readStatus = async (): Promise<ServerStatus> => (await (await fetch('/status', { cache: 'no-store' })).json()) as ServerStatus;
 
 /** Reads from the status which venues are read, and whether the chain is simulated; null if that is unknown. */
 export async function readChain(): Promise<boolean | null> {
@@ -89,14 +87,14 @@ export async function readChain(): Promise<boolean | null> {
   // A gateway without ingest for a moment reads what it read before.
   const venues = status.chain?.venues ?? readVenues.value;
   if (venues?.join() !== readVenues.value?.join()) readVenues.set(venues);
-  const isSimulated = status.cluster?.simulated ?? null;
+  const isSimulated = status.cluster.simulated;
   simulated.set(isSimulated);
   return isSimulated;
 }
 
 /** When the oldest event was published that the server can still send, Unix milliseconds; null if that is unknown. */
 export async function readHistoryStart(): Promise<number | null> {
-  return (await readStatus()).stream?.history.oldestAtMs ?? null;
+  return (await readStatus()).stream.history.oldestAtMs;
 }
 
 /** What is left of the key's limit. */

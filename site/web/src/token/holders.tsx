@@ -4,7 +4,7 @@ import { short } from '../format/price.ts';
 import { shortAddress } from '../format/text.ts';
 import { useLoaded } from '../parts/hooks.ts';
 import { WalletLink } from '../parts/links.tsx';
-import { AsOf, Empty, Fault } from '../parts/parts.tsx';
+import { AsOf, Card, Empty, Reading } from '../parts/parts.tsx';
 
 type Holder = NonNullable<TokenHolders['holders']>[number];
 
@@ -16,17 +16,17 @@ const shownHolders = 10;
 export function Holders({ mint, creator }: { readonly mint: string; readonly creator: string | null }) {
   const { value, fault, readAtMs } = useLoaded(() => sluice.holders(mint), mint, refreshMs);
   return (
-    <section class="card largest" aria-labelledby="holders">
-      <div class="row between">
-        <h2 id="holders">Largest holders</h2>
-        {value !== null && <AsOf readAtMs={Math.min(readAtMs, value.asOfMs)} />}
-      </div>
-      <Fault text={fault} />
-      {value === null && fault === null && <Empty>Loading …</Empty>}
-      {value !== null && value.holders === null && <Empty>Not known: no node lists the holders of this token.</Empty>}
+    <Card
+      id="holders"
+      title="Largest holders"
+      class="largest"
+      aside={value !== null && <AsOf readAtMs={Math.min(readAtMs, value.asOfMs)} />}
+    >
+      <Reading fault={fault} isRead={value !== null} />
+      {value?.holders === null && <Empty>Not known: no node lists the holders of this token.</Empty>}
       {value?.holders?.length === 0 && <Empty>Nobody holds this token.</Empty>}
       {value?.holders != null && value.holders.length > 0 && <HolderTable holders={value.holders} creator={creator} />}
-    </section>
+    </Card>
   );
 }
 

@@ -4,7 +4,8 @@ import { whole } from '../../format/price.ts';
 import { ago, dateText, dateTime } from '../../format/text.ts';
 import { useLoaded, useNow } from '../../parts/hooks.ts';
 import { DocsLink } from '../../parts/links.tsx';
-import { AsOf, Empty, Fault } from '../../parts/parts.tsx';
+import { AsOf, Button, Empty, Fault } from '../../parts/parts.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
 import { useStore } from '../../state/store.ts';
 import { DeleteKey, NewKey, RotateKey, CreatedKey } from './dialogs.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
@@ -41,15 +42,15 @@ export function KeysPage() {
         <h1>API Keys</h1>
         {list !== null && <AsOf readAtMs={readAtMs} />}
         <DocsLink page="authentication" about="API keys" />
-        <button type="button" class="primary" onClick={() => setOpen({ dialog: 'new' })}>
+        <Button class="primary" onClick={() => setOpen({ dialog: 'new' })}>
           Generate New Key
-        </button>
+        </Button>
       </div>
       <Fault text={fault} />
       {active.length > 0 && <Usage keys={active} own={acting} gateways={list?.gateways ?? 1} />}
       <section class="card" id="keys" aria-label="Keys">
         {isOperator && <p class="faint">You are the operator and see the keys of all accounts.</p>}
-        {list !== null && list.keys.length === 0 && <Empty>No keys yet.</Empty>}
+        {list?.keys.length === 0 && <Empty>No keys yet.</Empty>}
         {list !== null && list.keys.length > 0 && (
           <KeyTable
             keys={list.keys}
@@ -78,69 +79,64 @@ interface TableProps {
 function KeyTable({ keys, onRotate, onDelete }: TableProps) {
   const now = useNow(10_000);
   const acting = useStore(pageKey);
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th>
-            Key<span class="second-line">State</span>
-          </th>
-          <th>Label</th>
-          <th class="wide-only">Plan</th>
-          <th class="wide-only">Scopes</th>
-          <th class="wide-only">Created</th>
-          <th class="wide-only">Last use</th>
-          <th class="wide-only number">This minute</th>
-          <th class="wide-only">State</th>
-          <th>
-            <span class="hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <tr key={key.id} data-id={key.id}>
-            <td>
-              <code>{key.prefix}_…</code>
-              <span class="second-line">{stateText(key)}</span>
-            </td>
-            <td class="label">
-              {key.label ?? '–'}
-              {key.id === acting && (
-                <span class="badge" title="This page acts with the scopes and limits of this key">
-                  this page
-                </span>
-              )}
-            </td>
-            <td class="wide-only">{key.plan}</td>
-            <td class="wide-only" title={key.ipRanges.length === 0 ? '' : `from ${key.ipRanges.join(', ')}`}>
-              {key.scopes.join(', ')}
-            </td>
-            <td class="wide-only faint" title={dateTime(key.createdAtMs)}>
-              {dateText(key.createdAtMs)}
-            </td>
-            <td class="wide-only faint">{ago(key.lastUsedAtMs, now)}</td>
-            <td class="wide-only number" title="Requests in this minute, and the limit of a minute">
-              {whole(key.minutes?.accepted.at(-1) ?? 0)} / {whole(key.planLimits.requestsPerMinute)}
-            </td>
-            <td class={`wide-only ${key.state === 'active' ? 'buy' : 'faint'}`}>{stateText(key)}</td>
-            <td>
-              <div class="row end">
-                {key.state === 'active' && (
-                  <button type="button" class="small" aria-label={`Rotate ${nameOfKey(key)}`} onClick={() => onRotate(key)}>
-                    Rotate
-                  </button>
-                )}
-                <button type="button" class="small" aria-label={`Delete ${nameOfKey(key)}`} onClick={() => onDelete(key)}>
-                  Delete
-                </button>
-              </div>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  const columns: readonly Column<ListedKey>[] = [
+    { head: 'Key', second: 'State', cell: ({ prefix }) => <code>{prefix}_…</code> },
+    {
+      head: 'Label',
+      class: 'label',
+      cell: ({ id, label }) => (
+        <>
+          {label ?? '–'}
+          {id === acting && (
+            <span class="badge" title="This page acts with the scopes and limits of this key">
+              this page
+            </span>
+          )}
+        </>
+      ),
+    },
+    { head: 'Plan', class: 'wide-only', cell: ({ plan }) => plan },
+    {
+      head: 'Scopes',
+      class: 'wide-only',
+      title: ({ ipRanges }) => (ipRanges.length === 0 ? '' : `from ${ipRanges.join(', ')}`),
+      cell: ({ scopes }) => scopes.join(', '),
+    },
+    {
+      head: 'Created',
+      class: 'wide-only faint',
+      title: ({ createdAtMs }) => dateTime(createdAtMs),
+      cell: ({ createdAtMs }) => dateText(createdAtMs),
+    },
+    { head: 'Last use', class: 'wide-only faint', cell: ({ lastUsedAtMs }) => ago(lastUsedAtMs, now) },
+    {
+      head: 'This minute',
+      class: 'wide-only number',
+      title: () => 'Requests in this minute, and the limit of a minute',
+      cell: ({ minutes, planLimits }) => `${whole(minutes?.accepted.at(-1) ?? 0)} / ${whole(planLimits.requestsPerMinute)}`,
+    },
+    {
+      head: 'State',
+      class: 'wide-only',
+      cell: (key) => <span class={key.state === 'active' ? 'buy' : 'faint'}>{stateText(key)}</span>,
+    },
+    {
+      head: <span class="hidden">Actions</span>,
+      cell: (key) => (
+        <div class="row end">
+          {key.state === 'active' && (
+            <Button class="small" aria-label={`Rotate ${nameOfKey(key)}`} onClick={() => onRotate(key)}>
+              Rotate
+            </Button>
+          )}
+          <Button class="small" aria-label={`Delete ${nameOfKey(key)}`} onClick={() => onDelete(key)}>
+            Delete
+          </Button>
+        </div>
+      ),
+    },
+  ];
+  return <Table columns={columns} rows={keys} keyOf={({ id }) => id} />;
 }
 
 function stateText({ state, secrets, expiresAtMs }: ListedKey): string {

@@ -3,17 +3,41 @@ import { sluice } from '../../state/server.ts';
 import { many, price, short, sol, usd } from '../../format/price.ts';
 import { nameOf } from '../../state/metadata/names.ts';
 import { useLoaded } from '../../parts/hooks.ts';
-import { openToken, TokenLink } from '../../parts/links.tsx';
-import { AsOf, Empty, Fact, Fault } from '../../parts/parts.tsx';
+import { TokenLink } from '../../parts/links.tsx';
+import { AsOf, Fact, Fault, Reading } from '../../parts/parts.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
 
 const refreshMs = 10_000;
 /** Holdings that one list shows. */
 const maxShown = 100;
 
+type Holding = Portfolio['holdings'][number];
+
+function worthText({ valueUsd, valueSol }: Pick<Holding, 'valueUsd' | 'valueSol'>): string {
+  if (valueUsd !== null) return usd(valueUsd);
+  return valueSol === null ? 'no price' : sol(valueSol);
+}
+
+function shareText({ sharePercent: percent }: Holding): string {
+  if (percent === null) return '–';
+  return percent > 0 && percent < 0.1 ? '<0.1 %' : `${percent.toFixed(1)} %`;
+}
+
+const columns: readonly Column<Holding>[] = [
+  {
+    head: 'Token',
+    cell: ({ mint, symbol, name }) => <TokenLink mint={mint} symbol={symbol ?? nameOf(mint)?.symbol} name={name} withMint />,
+  },
+  { head: 'Amount', class: 'number', cell: ({ uiAmount }) => short(uiAmount) },
+  { head: 'Price', class: 'number wide-only', cell: ({ priceUsd }) => (priceUsd === null ? '–' : `$${price(priceUsd)}`) },
+  { head: 'Value', class: 'number', cell: worthText },
+  { head: 'Share', class: 'number wide-only faint', cell: shareText },
+];
+
 /** What a wallet holds, valued. `sets`: how often its balance on paper was set here. */
 export function Holdings({ publicKey, sets = 0 }: { readonly publicKey: string; readonly sets?: number }) {
   const { value: portfolio, fault, readAtMs } = useLoaded(() => sluice.portfolio(publicKey), `${publicKey} ${sets}`, refreshMs);
-  if (portfolio === null) return fault === null ? <Empty>Loading …</Empty> : <Fault text={fault} />;
+  if (portfolio === null) return <Reading fault={fault} isRead={false} />;
   const { sol: own, totals, holdings, omittedHoldings, paper } = portfolio;
   const shown = holdings.slice(0, maxShown);
   const hidden = holdings.length - shown.length + omittedHoldings;
@@ -30,34 +54,7 @@ export function Holdings({ publicKey, sets = 0 }: { readonly publicKey: string; 
         </Fact>
       </dl>
       <Fault text={fault} />
-      {holdings.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th>Token</th>
-              <th class="number">Amount</th>
-              <th class="number wide-only">Price</th>
-              <th class="number">Value</th>
-              <th class="number wide-only">Share</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((one) => (
-              <tr key={one.mint} class="opens" onClick={(event) => openToken(event, one.mint)}>
-                <td>
-                  <TokenLink mint={one.mint} symbol={one.symbol ?? nameOf(one.mint)?.symbol} name={one.name} withMint />
-                </td>
-                <td class="number">{short(one.uiAmount)}</td>
-                <td class="number wide-only">{one.priceUsd === null ? '–' : `$${price(one.priceUsd)}`}</td>
-                <td class="number">
-                  {one.valueUsd === null ? (one.valueSol === null ? 'no price' : sol(one.valueSol)) : usd(one.valueUsd)}
-                </td>
-                <td class="number wide-only faint">{one.sharePercent === null ? '–' : shareText(one.sharePercent)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      {holdings.length > 0 && <Table columns={columns} rows={shown} keyOf={({ mint }) => mint} mintOf={({ mint }) => mint} />}
       {hidden > 0 && <p class="faint">{hidden} more tokens are not listed.</p>}
     </>
   );
@@ -75,8 +72,4 @@ function Result(props: { readonly paper: NonNullable<Portfolio['paper']>; readon
       {props.unpriced > 0 && <small> without {many(props.unpriced, 'token')} that no price is known for</small>}
     </Fact>
   );
-}
-
-function shareText(percent: number): string {
-  return percent > 0 && percent < 0.1 ? '<0.1 %' : `${percent.toFixed(1)} %`;
 }

@@ -9,7 +9,8 @@ import { ago, dateTime, shortAddress } from '../../format/text.ts';
 import { nameOf, namesVersion, wantName } from '../../state/metadata/names.ts';
 import { useNow } from '../../parts/hooks.ts';
 import { DocsLink, OutLink, TokenLink, WalletLink } from '../../parts/links.tsx';
-import { Empty, Fact, Fault } from '../../parts/parts.tsx';
+import { Button, Empty, Fact, Reading } from '../../parts/parts.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
 import { useStore } from '../../state/store.ts';
 import { explorerTx } from '../../format/explorers.ts';
 import { ModeBadge, OrderBadge } from '../../parts/mode.tsx';
@@ -26,7 +27,7 @@ interface History {
   readonly orders: readonly ListedOrder[] | null;
   readonly next: string | null;
   readonly fault: string | null;
-  readonly more: () => void;
+  readonly readMore: () => void;
 }
 
 /** The orders of the key or account, newest first, updated as they change. */
@@ -74,13 +75,13 @@ function useOrders(): History {
       if (timer !== null) clearTimeout(timer);
     };
   }, []);
-  const more = async (): Promise<void> => {
+  const readMore = async (): Promise<void> => {
     if (next === null) return;
     const page = await sluice.orders({ limit: pageSize, before: next });
     setOrders((last) => [...(last ?? []), ...page.orders].slice(0, maxOrders));
     setNext((orders?.length ?? 0) + page.orders.length >= maxOrders ? null : page.next);
   };
-  return { orders, next, fault, more: () => void more().catch(fail) };
+  return { orders, next, fault, readMore: () => void readMore().catch(fail) };
 }
 
 export function OrdersPage() {
@@ -100,18 +101,34 @@ export function OrdersPage() {
 
 /** The orders of the key or account, or those of one wallet among them. */
 export function OrderList({ wallet }: { readonly wallet: string | null }) {
-  const { orders: all, next, fault, more } = useOrders();
+  const { orders: all, next, fault, readMore } = useOrders();
   const orders = wallet === null ? all : (all?.filter(({ publicKey }) => publicKey === wallet) ?? null);
   const [open, setOpen] = useState<string | null>(null);
+  const now = useNow();
   useStore(namesVersion);
   useEffect(() => {
     for (const { mint } of (orders ?? []).slice(0, 20)) if (mint !== null) wantName(mint);
   }, [all]);
+  const more = ({ orderId }: ListedOrder) => (
+    <Button class="small" aria-expanded={open === orderId} onClick={() => setOpen(open === orderId ? null : orderId)}>
+      {open === orderId ? 'Less' : 'More'}
+      <span class="hidden"> about order {orderId}</span>
+    </Button>
+  );
+  const columns: readonly Column<ListedOrder>[] = [
+    ...orderColumns,
+    {
+      head: 'Placed',
+      class: 'number wide-only faint',
+      title: ({ createdAtMs }) => dateTime(createdAtMs),
+      cell: ({ createdAtMs }) => ago(createdAtMs, now),
+    },
+    { head: <span class="hidden">Details</span>, class: 'number', cell: more },
+  ];
   return (
     <>
-      <Fault text={fault} />
-      {orders === null && fault === null && <Empty>Loading …</Empty>}
-      {orders !== null && orders.length === 0 && (
+      <Reading fault={fault} isRead={orders !== null} />
+      {orders?.length === 0 && (
         <Empty>
           {wallet === null
             ? 'No orders yet. Open a token from Live and place one; a simulation costs nothing.'
@@ -121,40 +138,17 @@ export function OrderList({ wallet }: { readonly wallet: string | null }) {
         </Empty>
       )}
       {orders !== null && orders.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th>Token</th>
-              <th>Side</th>
-              <th>
-                State<span class="second-line">In, out</span>
-              </th>
-              <th class="number wide-only">In</th>
-              <th class="number wide-only">Out</th>
-              <th class="wide-only">Venue</th>
-              <th class="number wide-only">Placed</th>
-              <th>
-                <span class="hidden">Details</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {orders.map((order) => (
-              <OrderRows
-                key={order.orderId}
-                order={order}
-                isOpen={open === order.orderId}
-                onToggle={() => setOpen(open === order.orderId ? null : order.orderId)}
-              />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          columns={columns}
+          rows={orders}
+          keyOf={({ orderId }) => orderId}
+          below={(order) => [
+            ...(order.error !== null && order.status !== 'expired' ? [['fault', errorText(order.error)] as const] : []),
+            ...(open === order.orderId ? [['', <Details order={order} />] as const] : []),
+          ]}
+        />
       )}
-      {next !== null && (
-        <button type="button" onClick={more}>
-          Older orders
-        </button>
-      )}
+      {next !== null && <Button onClick={readMore}>Older orders</Button>}
     </>
   );
 }
@@ -178,50 +172,32 @@ function amountsOf({ side, fill, quote, quoteMint }: ListedOrder): {
   return side === 'buy' ? { paid: inCoins, received: inTokens } : { paid: inTokens, received: inCoins };
 }
 
-function OrderRows({ order, isOpen, onToggle }: { readonly order: ListedOrder; readonly isOpen: boolean; readonly onToggle: () => void }) {
-  const now = useNow();
-  const { paid, received } = amountsOf(order);
-  const { mint, side, status, error } = order;
-  return (
-    <>
-      <tr>
-        <td>{mint === null ? '–' : <TokenLink mint={mint} symbol={nameOf(mint)?.symbol} name={nameOf(mint)?.name} withMint />}</td>
-        <td>{side !== null && <span class={`side ${side}`}>{side}</span>}</td>
-        <td class="order-state" title={stateText(status, order.kind === 'paper')}>
-          <span class={`state ${status}`}>{status}</span> <OrderBadge kind={order.kind} />
-          <span class="second-line">{paid} →</span>
-          <span class="second-line">{received}</span>
-        </td>
-        <td class="number wide-only">{paid}</td>
-        <td class="number wide-only">{received}</td>
-        <td class="wide-only faint">{order.pool === null ? '–' : venueLabel(order.pool)}</td>
-        <td class="number wide-only faint" title={dateTime(order.createdAtMs)}>
-          {ago(order.createdAtMs, now)}
-        </td>
-        <td class="number">
-          <button type="button" class="small" aria-expanded={isOpen} onClick={onToggle}>
-            {isOpen ? 'Less' : 'More'}
-            <span class="hidden"> about order {order.orderId}</span>
-          </button>
-        </td>
-      </tr>
-      {error !== null && status !== 'expired' && (
-        <tr class="below">
-          <td colSpan={8} class="fault">
-            {errorText(error)}
-          </td>
-        </tr>
-      )}
-      {isOpen && (
-        <tr class="below">
-          <td colSpan={8}>
-            <Details order={order} />
-          </td>
-        </tr>
-      )}
-    </>
-  );
-}
+const orderColumns: readonly Column<ListedOrder>[] = [
+  { head: 'Token', cell: ({ mint }) => (mint === null ? '–' : <TokenLink mint={mint} {...nameOf(mint)} withMint />) },
+  { head: 'Side', cell: ({ side }) => side !== null && <span class={`side ${side}`}>{side}</span> },
+  {
+    head: 'State',
+    class: 'order-state',
+    title: ({ status, kind }) => stateText(status, kind === 'paper'),
+    cell: ({ status, kind }) => (
+      <>
+        <span class={`state ${status}`}>{status}</span> <OrderBadge kind={kind} />
+      </>
+    ),
+    second: {
+      head: 'In, out',
+      cell: (order) => (
+        <>
+          {amountsOf(order).paid} →<br />
+          {amountsOf(order).received}
+        </>
+      ),
+    },
+  },
+  { head: 'In', class: 'number wide-only', cell: (order) => amountsOf(order).paid },
+  { head: 'Out', class: 'number wide-only', cell: (order) => amountsOf(order).received },
+  { head: 'Venue', class: 'wide-only faint', cell: ({ pool }) => (pool === null ? '–' : venueLabel(pool)) },
+];
 
 function Details({ order }: { readonly order: ListedOrder }) {
   const { fill, signature, publicKey, quote } = order;
