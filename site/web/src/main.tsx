@@ -1,7 +1,6 @@
 import './style/base.css';
 import './style/layout.css';
 import './style/pages.css';
-import './style/token.css';
 import { render, type FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { watchBrowserWallets } from './app/browser-wallets.ts';

@@ -16,7 +16,7 @@ export const theme = new Store<Theme>(current());
 
 function apply(): void {
   theme.set(current());
-  document.documentElement.dataset['theme'] = theme.value;
+  document.documentElement.style.colorScheme = theme.value;
 }
 
 export function switchTheme(): void {
