@@ -15,7 +15,7 @@ import { pageNames } from './app/titles.ts';
 import { age, clockTime, isAddress, shortAddress, zoneText } from './format/text.ts';
 import { startFeed, stopFeed } from './live/feed.ts';
 import { LivePage } from './live/live.tsx';
-import { Empty } from './parts/parts.tsx';
+import { Button, Empty } from './parts/parts.tsx';
 import { useStore } from './state/store.ts';
 import { interruptedSince, isChainSilent, numbersAgeMs } from './state/stream-state.ts';
 
@@ -145,9 +145,9 @@ function NoteLine() {
     <div role={shown?.kind === 'fault' ? 'alert' : 'status'} class={shown === null ? '' : `note ${shown.kind}`}>
       {shown?.text}
       {shown?.action !== undefined && (
-        <button type="button" class="small" onClick={shown.action.run}>
+        <Button class="small" onClick={shown.action.run}>
           {shown.action.name}
-        </button>
+        </Button>
       )}
       {shown !== null && (
         <button type="button" class="plain" aria-label="Close this message" onClick={() => note.set(null)}>

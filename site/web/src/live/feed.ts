@@ -1,5 +1,6 @@
 import { SluiceError, type EventOf, type Migration, type NewToken, type Trade } from '@sluice/client';
 import { faultText, simulated, sluice } from '../state/server.ts';
+import { soon } from '../state/bounded.ts';
 import { Store } from '../state/store.ts';
 import { learnImage } from '../state/metadata/images.ts';
 import { capOf, forgetCaps, learnCap } from '../state/metadata/market-caps.ts';
@@ -53,16 +54,12 @@ const migrations = new EventList<Migration>(maxEvents, (event) => passesMigratio
 let stops: readonly (() => void)[] = [];
 let events = 0;
 let delayMs: number | null = null;
-let timer: ReturnType<typeof setTimeout> | null = null;
 
-function draw(): void {
-  timer ??= setTimeout(() => {
-    timer = null;
-    if (!isPaused.value) {
-      feed.set({ tokens: tokens.newestFirst, trades: trades.newestFirst, migrations: migrations.newestFirst });
-    }
-  }, drawEveryMs);
-}
+/** While the lists are paused, events are remembered only. */
+const draw = soon(() => {
+  if (isPaused.value) return;
+  feed.set({ tokens: tokens.newestFirst, trades: trades.newestFirst, migrations: migrations.newestFirst });
+}, drawEveryMs);
 
 function noteEvent(event: Trade | NewToken | Migration, isPast: boolean): void {
   const atUs = event.ts.received;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { faultText } from '../state/server.ts';
-import { Dialog, Fault } from './parts.tsx';
+import { Button, Dialog, Fault, Field } from './parts.tsx';
 
 /** The trimmed text of a field. */
 export function textIn(fields: FormData, name: string): string {
@@ -13,12 +13,7 @@ const maxLabelChars = 64;
 
 /** What a person calls a key or a wallet. */
 export function LabelField({ title, value = '' }: { readonly title: string; readonly value?: string }) {
-  return (
-    <label>
-      <span>{title}</span>
-      <input name="label" maxLength={maxLabelChars} defaultValue={value} placeholder="what it is for" />
-    </label>
-  );
+  return <Field label={title} name="label" maxLength={maxLabelChars} defaultValue={value} placeholder="what it is for" />;
 }
 
 /** A dialog with a form. It shows what went wrong, and stays open until the work succeeds. */
@@ -53,9 +48,7 @@ export function DialogForm(props: {
         {props.children}
         <Fault text={fault} />
         <div class="row end">
-          <button type="button" onClick={props.onClose}>
-            Cancel
-          </button>
+          <Button onClick={props.onClose}>Cancel</Button>
           <button type="submit" class={props.danger === true ? 'sell' : 'primary'} disabled={busy}>
             {props.submit}
           </button>

@@ -11,6 +11,15 @@ export function useNow(everyMs = 1_000): number {
   return now;
 }
 
+/** An effect that ends by a signal. */
+export function useSignal(deps: unknown[], effect: (signal: AbortSignal) => void): void {
+  useEffect(() => {
+    const ended = new AbortController();
+    effect(ended.signal);
+    return () => ended.abort();
+  }, deps);
+}
+
 export interface Loaded<T> {
   readonly value: T | null;
   readonly fault: string | null;
@@ -28,29 +37,23 @@ export function useLoaded<T>(load: (() => Promise<T>) | null, key: string, every
   const [state, setState] = useState<{ key: string; value: T | null; fault: string | null; readAtMs: number }>(blank);
   const [turn, setTurn] = useState(0);
   const isReady = load !== null;
-  useEffect(() => {
+  useSignal([key, everyMs, turn, isReady], (signal) => {
     if (load === null) return;
-    let isCurrent = true;
     const read = async (): Promise<void> => {
       try {
         const value = await load();
-        if (isCurrent) setState({ key, value, fault: null, readAtMs: Date.now() });
+        if (!signal.aborted) setState({ key, value, fault: null, readAtMs: Date.now() });
       } catch (error) {
-        if (isCurrent) setState((last) => ({ ...(last.key === key ? last : blank), fault: faultText(error) }));
+        if (!signal.aborted) setState((last) => ({ ...(last.key === key ? last : blank), fault: faultText(error) }));
       }
     };
     void read();
-    const timer =
-      everyMs === null
-        ? null
-        : setInterval(() => {
-            if (!document.hidden && requestsLeft.share(performance.now()) >= leastShare) void read();
-          }, everyMs);
-    return () => {
-      isCurrent = false;
-      if (timer !== null) clearInterval(timer);
-    };
-  }, [key, everyMs, turn, isReady]);
+    if (everyMs === null) return;
+    const timer = setInterval(() => {
+      if (!document.hidden && requestsLeft.share(performance.now()) >= leastShare) void read();
+    }, everyMs);
+    signal.addEventListener('abort', () => clearInterval(timer));
+  });
   const { value, fault, readAtMs } = state.key === key ? state : blank;
   return { value, fault, readAtMs, reload: () => setTurn((last) => last + 1) };
 }

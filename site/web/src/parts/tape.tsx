@@ -1,7 +1,9 @@
 import type { Trade } from '@sluice/client';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import { soon } from '../state/bounded.ts';
 import { faultText, sluice } from '../state/server.ts';
 import { OutLink, WalletLink } from './links.tsx';
+import { useSignal } from './hooks.ts';
 import { Card, Empty, Reading } from './parts.tsx';
 import { Table, type Column } from './table.tsx';
 import { shortUsd, short } from '../format/price.ts';
@@ -27,44 +29,41 @@ export function useTrades(what: { readonly mint?: string; readonly account?: str
   const [fault, setFault] = useState<string | null>(null);
   const [breaks, setBreaks] = useState(0);
   const { mint, account } = what;
-  useEffect(() => {
+  useSignal([mint, account], (signal) => {
     /** Oldest first. Trades of one slot that arrived together keep their order. */
     const list = new Map<string, Trade>();
-    const ended = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | null = null;
     const show = (): void => {
-      timer = null;
       const sorted = [...list.values()].toSorted((a, b) => a.slot - b.slot || a.ts.received - b.ts.received).slice(-maxTrades);
       list.clear();
       for (const trade of sorted) list.set(trade.id, trade);
       setTrades(sorted.toReversed());
     };
+    const showSoon = soon(show, drawEveryMs, signal);
     const fail = (error: unknown): void => {
-      if (!ended.signal.aborted) setFault(faultText(error));
+      if (!signal.aborted) setFault(faultText(error));
     };
     const read = async (): Promise<void> => {
       if (mint === undefined) return;
-      const page = await sluice.trades(mint, { limit: 60 }, { signal: ended.signal });
+      const page = await sluice.trades(mint, { limit: 60 }, { signal });
       for (const trade of page.trades.toReversed()) list.set(trade.id, trade);
       show();
     };
-    const showSoon = (): void => void (timer ??= setTimeout(show, drawEveryMs));
-    const readAgain = (): void => void read().catch(fail);
+    const noteBreak = (): void => setBreaks((count) => count + 1);
     sluice.subscribe('trades', {
       ...(mint !== undefined && { mints: [mint] }),
       ...(account !== undefined && { accounts: [account], last: maxTrades }),
-      signal: ended.signal,
+      signal,
       onEvent: (event) => {
         if (event.type === 'retract') {
           list.delete(event.id);
-          setBreaks((count) => count + 1);
+          noteBreak();
         } else list.set(event.id, event);
         showSoon();
       },
       // Trades are missing: read them again.
       onGap: () => {
-        setBreaks((count) => count + 1);
-        readAgain();
+        noteBreak();
+        void read().catch(fail);
       },
       // There is no list of the trades of an account. The first ones arrive at once, if there are any.
       onStatus: ({ state }) => {
@@ -72,12 +71,8 @@ export function useTrades(what: { readonly mint?: string; readonly account?: str
       },
       onError: fail,
     });
-    readAgain();
-    return () => {
-      ended.abort();
-      if (timer !== null) clearTimeout(timer);
-    };
-  }, [mint, account]);
+    void read().catch(fail);
+  });
   return { trades, fault, breaks };
 }
 

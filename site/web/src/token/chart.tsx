@@ -19,16 +19,18 @@ import { faultText, sluice } from '../state/server.ts';
 import { theme } from '../app/theme.ts';
 import { short } from '../format/price.ts';
 import { dateTime } from '../format/text.ts';
+import { useSignal } from '../parts/hooks.ts';
 import { Choice, Empty, Fault } from '../parts/parts.tsx';
+import { soon } from '../state/bounded.ts';
 import { useStore } from '../state/store.ts';
-import { axisLabels, inUnit, leastPrice, priceText, type Bar, type Drawn, type Unit } from './chart-units.ts';
-import { Legend } from './legend.tsx';
+import { axisLabels, inUnit, leastPrice, priceText, volumeText, type Bar, type Drawn, type Unit } from './chart-units.ts';
 import type { OwnTrade } from './own-trades.ts';
 
 const intervals: readonly CandleInterval[] = ['1s', '5s', '15s', '1m', '5m', '15m', '1h', '4h', '1d'];
 /** Candles that are requested, and remembered. */
 const shownCandles = 300;
 const maxCandles = 2_000;
+const drawEveryMs = 250;
 
 /** Candles of a new coin fill the chart from the left. From this many on, the newest stays in view. */
 const leastShown = 60;
@@ -176,23 +178,23 @@ function mark({ marks }: Chart, own: readonly OwnTrade[], interval: CandleInterv
   );
 }
 
+interface Candles {
+  readonly of: string;
+  readonly bars: readonly Bar[] | null;
+  readonly fault: string | null;
+}
+
 /** The candles of an interval, updated as they change. */
-function useCandles(mint: string, interval: CandleInterval): { readonly bars: readonly Bar[] | null; readonly fault: string | null } {
-  const [state, setState] = useState<{ of: string; bars: readonly Bar[] | null; fault: string | null }>({
-    of: '',
-    bars: null,
-    fault: null,
-  });
+function useCandles(mint: string, interval: CandleInterval): Omit<Candles, 'of'> {
+  const [state, setState] = useState<Candles>({ of: '', bars: null, fault: null });
   const of = `${mint}:${interval}`;
-  useEffect(() => {
+  useSignal([of], (signal) => {
     const bars = new Map<number, Bar>();
     /** The number of the last change of each candle by the stream. */
     const changes = new Map<number, number>();
     let change = 0;
     let isRead = false;
-    let timer: ReturnType<typeof setTimeout> | null = null;
     const show = (): void => {
-      timer = null;
       // The first candles come together, so that the chart is fitted to all of them.
       if (!isRead) return;
       const sorted = [...bars.values()].toSorted((a, b) => a.start - b.start).slice(-maxCandles);
@@ -203,14 +205,14 @@ function useCandles(mint: string, interval: CandleInterval): { readonly bars: re
       }
       setState({ of, bars: sorted, fault: null });
     };
-    const ended = new AbortController();
+    const showSoon = soon(show, drawEveryMs, signal);
     const fail = (error: unknown): void => {
       isRead = true;
-      if (!ended.signal.aborted) setState((last) => ({ of, bars: last.of === of ? last.bars : [], fault: faultText(error) }));
+      if (!signal.aborted) setState((last) => ({ of, bars: last.of === of ? last.bars : [], fault: faultText(error) }));
     };
     const read = async (): Promise<void> => {
       const askedAt = change;
-      const { candles } = await sluice.candles(mint, { interval, limit: shownCandles }, { signal: ended.signal });
+      const { candles } = await sluice.candles(mint, { interval, limit: shownCandles }, { signal });
       // What the stream has changed since is newer. Of the rest, what the answer lacks was retracted.
       const isNewer = (start: number): boolean => (changes.get(start) ?? 0) > askedAt;
       const first = candles[0]?.start ?? 0;
@@ -222,25 +224,21 @@ function useCandles(mint: string, interval: CandleInterval): { readonly bars: re
     sluice.subscribe('candles', {
       mints: [mint],
       interval,
-      signal: ended.signal,
+      signal,
       onEvent: (event) => {
         // A retraction names the candle: `<mint>:<interval>:<start>:…`.
         const start = event.type === 'candle' ? event.start : Number(event.id.split(':')[2]);
         if (event.type === 'candle') bars.set(start, event);
         else bars.delete(start);
         changes.set(start, ++change);
-        timer ??= setTimeout(show, 250);
+        showSoon();
       },
       // Candles are missing: read them again.
       onGap: () => void read().catch(fail),
       onError: fail,
     });
     void read().catch(fail);
-    return () => {
-      ended.abort();
-      if (timer !== null) clearTimeout(timer);
-    };
-  }, [of]);
+  });
   return state.of === of ? state : { bars: null, fault: null };
 }
 
@@ -315,4 +313,33 @@ export function CandleChart({ mint, supply, quote, own }: ChartProps) {
       <Fault text={fault} />
     </section>
   );
+}
+
+/** The numbers of one candle: of the one under the pointer, otherwise of the last. */
+function Legend({ of, unit, quote }: { readonly of: Drawn | null; readonly unit: Unit; readonly quote: string }) {
+  return (
+    <dl class="legend" aria-label="Candle">
+      {(of === null ? [] : legendOf(of, unit, quote)).map(([letter, name, text, tone = '']) => (
+        <div key={name} title={name}>
+          <dt class={letter === '' ? 'hidden' : ''}>{letter === '' ? name : letter}</dt>
+          <dd class={tone}>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+type LegendPart = readonly [letter: string, name: string, text: string, tone?: string];
+
+function legendOf({ open, high, low, close, volume }: Drawn, unit: Unit, quote: string): readonly LegendPart[] {
+  const percent = (close / open - 1) * 100;
+  const change = open === 0 ? '–' : `${percent < 0 ? '−' : '+'}${Math.abs(percent).toFixed(2)} %`;
+  return [
+    ['O', 'Open', priceText(unit, open)],
+    ['H', 'High', priceText(unit, high)],
+    ['L', 'Low', priceText(unit, low)],
+    ['C', 'Close', priceText(unit, close)],
+    ['', 'Change', change, close < open ? 'sell' : 'buy'],
+    ['Vol', 'Volume', volumeText(unit, volume, quote)],
+  ];
 }

@@ -8,7 +8,7 @@ import { learnImage } from '../state/metadata/images.ts';
 import { learnName, nameOf } from '../state/metadata/names.ts';
 import { TokenIcon } from '../parts/icon.tsx';
 import { DocsLink, OutLink, WalletLink } from '../parts/links.tsx';
-import { AsOf, Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
+import { AsOf, Card, Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
 import { NameMark, Outside, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
 import { useStore } from '../state/store.ts';
 import { CandleChart } from './chart.tsx';
@@ -132,11 +132,7 @@ interface FactsProps {
 function Facts({ info, readAtMs, isSimulated }: FactsProps) {
   const { curve, extensions, chain } = info;
   return (
-    <section class="card about" aria-labelledby="facts">
-      <div class="row between">
-        <h2 id="facts">About</h2>
-        <AsOf readAtMs={readAtMs} />
-      </div>
+    <Card id="facts" title="About" class="about" aside={<AsOf readAtMs={readAtMs} />}>
       {curve !== null && (
         <div class="curve">
           <span>Bonding curve</span>
@@ -195,6 +191,6 @@ function Facts({ info, readAtMs, isSimulated }: FactsProps) {
           ) : null;
         })}
       </p>
-    </section>
+    </Card>
   );
 }

@@ -1,7 +1,8 @@
 import type { Price, TokenInfo, Trade } from '@sluice/client';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { useLoaded } from '../parts/hooks.ts';
+import { useLoaded, useSignal } from '../parts/hooks.ts';
 import { useTrades } from '../parts/tape.tsx';
+import { dropOldest, soon } from '../state/bounded.ts';
 import { sluice } from '../state/server.ts';
 import { atNewest } from './newest-price.ts';
 
@@ -49,36 +50,25 @@ export function useToken(mint: string): LiveToken {
 /** The last change of each pool that was no trade: reserves that the venue moved, or trades that nobody decodes. */
 function useChanges(mint: string): readonly Price[] {
   const [changes, setChanges] = useState<readonly Price[]>([]);
-  useEffect(() => {
+  useSignal([mint], (signal) => {
     const byPool = new Map<string, Price>();
-    const ended = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | null = null;
-    const draw = (): void => {
-      timer ??= setTimeout(() => {
-        timer = null;
-        setChanges([...byPool.values()]);
-      }, drawEveryMs);
-    };
+    const draw = soon(() => setChanges([...byPool.values()]), drawEveryMs, signal);
     sluice.subscribe('prices', {
       mints: [mint],
-      signal: ended.signal,
+      signal,
       onEvent: (event) => {
         if (event.type === 'retract') {
           for (const [pool, { id }] of byPool) if (id === event.id) byPool.delete(pool);
         } else if (event.source === 'account') {
           byPool.delete(event.poolAddress);
           byPool.set(event.poolAddress, event);
-          if (byPool.size > maxPools) for (const oldest of byPool.keys()) if (byPool.delete(oldest)) break;
+          dropOldest(byPool, maxPools);
         } else return;
         draw();
       },
       // The fault of the trades says the same.
       onError: () => undefined,
     });
-    return () => {
-      ended.abort();
-      if (timer !== null) clearTimeout(timer);
-    };
-  }, [mint]);
+  });
   return changes;
 }

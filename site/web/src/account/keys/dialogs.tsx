@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { DialogForm, LabelField, textIn } from '../../parts/dialog-form.tsx';
 import { ask } from '../../state/server.ts';
-import { Copy, Dialog } from '../../parts/parts.tsx';
+import { Copy, Dialog, Field, Select } from '../../parts/parts.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
 
 const daySeconds = 86_400;
@@ -18,6 +18,14 @@ const overlaps = [
   [86_400, 'a day'],
   [604_800, 'seven days'],
 ] as const;
+/** Days. */
+const lives = [
+  ['', 'never'],
+  [7, 'in 7 days'],
+  [30, 'in 30 days'],
+  [365, 'in a year'],
+] as const;
+const plans = ['standard', 'premium', 'enterprise'].map((plan) => [plan, plan] as const);
 
 function newKeyBody(fields: FormData): object {
   const text = (name: string): string => textIn(fields, name);
@@ -62,32 +70,14 @@ export function NewKey({ isOperator, onClose, onMade }: { isOperator: boolean; o
         <span>IP ranges</span>
         <textarea name="ipRanges" rows={2} placeholder="any address" />
       </label>
-      <label>
-        <span>Expires</span>
-        <select name="expires">
-          <option value="">never</option>
-          <option value="7">in 7 days</option>
-          <option value="30">in 30 days</option>
-          <option value="365">in a year</option>
-        </select>
-      </label>
+      <Select label="Expires" name="expires" options={lives} />
       {isOperator && (
         <fieldset>
           <legend>For the operator</legend>
-          <label>
-            <span>Plan</span>
-            <select name="plan">
-              <option value="standard">standard</option>
-              <option value="premium">premium</option>
-              <option value="enterprise">enterprise</option>
-            </select>
-          </label>
+          <Select label="Plan" name="plan" options={plans} />
           <div class="pair">
             {limitNames.map(([name, text]) => (
-              <label key={name}>
-                <span>{text}</span>
-                <input name={name} type="number" min="1" step="1" placeholder="of the plan" />
-              </label>
+              <Field key={name} label={text} name={name} type="number" min="1" step="1" placeholder="of the plan" />
             ))}
           </div>
         </fieldset>
@@ -110,16 +100,7 @@ export function RotateKey({ of, onClose, onMade }: { of: ListedKey; onClose: () 
       <p>
         Gives <b>{nameOfKey(of)}</b> a new secret.
       </p>
-      <label>
-        <span>The old one works on for</span>
-        <select name="overlap">
-          {overlaps.map(([seconds, text]) => (
-            <option key={seconds} value={seconds}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select label="The old one works on for" name="overlap" options={overlaps} />
     </DialogForm>
   );
 }

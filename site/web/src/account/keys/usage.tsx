@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { whole } from '../../format/price.ts';
-import { Fact } from '../../parts/parts.tsx';
+import { Card, Fact, Select } from '../../parts/parts.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
 
 const [width, height, top] = [600, 110, 4];
@@ -27,20 +27,19 @@ export function Usage({ keys, own, gateways }: UsageProps) {
   const [accepted, refused] = [minutes?.accepted ?? noRequests, minutes?.refused ?? noRequests];
   const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
   return (
-    <section class="card" aria-labelledby="usage">
-      <div class="row between">
-        <h2 id="usage">Usage in the last hour</h2>
-        <label class="inline">
-          <span>Key</span>
-          <select value={shown.id} onChange={(event) => setChosen(event.currentTarget.value)}>
-            {keys.map((key) => (
-              <option key={key.id} value={key.id}>
-                {nameOfKey(key)}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
+    <Card
+      id="usage"
+      title="Usage in the last hour"
+      aside={
+        <Select
+          label="Key"
+          class="inline"
+          value={shown.id}
+          onChange={setChosen}
+          options={keys.map((key) => [key.id, nameOfKey(key)] as const)}
+        />
+      }
+    >
       <dl class="facts big">
         <Fact name="Requests this minute">
           {whole(accepted.at(-1) ?? 0)} / {whole(planLimits.requestsPerMinute)}
@@ -62,7 +61,7 @@ export function Usage({ keys, own, gateways }: UsageProps) {
           These are the numbers of the gateway that answered, since its start. {whole(gateways)} gateways run, and each counts its own.
         </p>
       )}
-    </section>
+    </Card>
   );
 }
 

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { nameOfKey } from '../keys/listed-key.ts';
 import { DialogForm, LabelField, textIn } from '../../parts/dialog-form.tsx';
-import { Copy, Dialog } from '../../parts/parts.tsx';
-import { ask, simulated } from '../../state/server.ts';
+import { Copy, Dialog, Field, Select } from '../../parts/parts.tsx';
+import { ask, simulated, sluice } from '../../state/server.ts';
 import { useStore } from '../../state/store.ts';
 import type { OwnWallet, WalletList } from '../../parts/own-wallets.ts';
 import { QrCode } from './qr.tsx';
@@ -47,30 +47,29 @@ export function ImportWallet({ onClose, onDone }: NewProps) {
         This server can then trade with the coins of the wallet. Import only a wallet that you made for it, and only on a server that you
         trust.
       </p>
-      <label>
-        <span>Secret key</span>
-        <input
-          name="secretKey"
-          class="secret"
-          type="text"
-          required
-          autoComplete="off"
-          autoCapitalize="off"
-          spellcheck={false}
-          placeholder="base58, or the numbers of id.json"
-        />
-      </label>
+      <Field
+        label="Secret key"
+        name="secretKey"
+        class="secret"
+        type="text"
+        required
+        autoComplete="off"
+        autoCapitalize="off"
+        spellcheck={false}
+        placeholder="base58, or the numbers of id.json"
+      />
       <LabelField title="Name" />
     </DialogForm>
   );
 }
 
 interface ChangeProps {
+  readonly publicKey: string;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }
 
-export function RenameWallet({ wallet: { publicKey, label }, onClose, onDone }: ChangeProps & { readonly wallet: OwnWallet }) {
+export function RenameWallet({ publicKey, label, onClose, onDone }: ChangeProps & Pick<OwnWallet, 'label'>) {
   return (
     <DialogForm
       title="Rename"
@@ -86,12 +85,7 @@ export function RenameWallet({ wallet: { publicKey, label }, onClose, onDone }: 
   );
 }
 
-export function DefaultWallet({
-  publicKey,
-  keys,
-  onClose,
-  onDone,
-}: ChangeProps & { readonly publicKey: string; readonly keys: WalletList['keys'] }) {
+export function DefaultWallet({ publicKey, keys, onClose, onDone }: ChangeProps & Pick<WalletList, 'keys'>) {
   return (
     <DialogForm
       title="Default wallet"
@@ -106,22 +100,16 @@ export function DefaultWallet({
         An order at <code>/api/trade</code> that names no wallet uses the default wallet of its key. At first that is the oldest wallet of
         the account.
       </p>
-      <label>
-        <span>API key</span>
-        <select name="keyId">
-          {keys.map((key) => (
-            <option key={key.id} value={key.id}>
-              {nameOfKey(key)}
-              {key.defaultWallet === publicKey ? ' (is the default)' : ''}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label="API key"
+        name="keyId"
+        options={keys.map((key) => [key.id, `${nameOfKey(key)}${key.defaultWallet === publicKey ? ' (is the default)' : ''}`] as const)}
+      />
     </DialogForm>
   );
 }
 
-export function Deposit({ publicKey, onClose }: { readonly publicKey: string; readonly onClose: () => void }) {
+export function Deposit({ publicKey, onClose }: Omit<ChangeProps, 'onDone'>) {
   const isSimulated = useStore(simulated) === true;
   return (
     <Dialog title="Deposit" onClose={onClose}>
@@ -142,7 +130,7 @@ export function Deposit({ publicKey, onClose }: { readonly publicKey: string; re
 }
 
 /** No HTTP interface gives a secret key. The export is a command on the server, which this dialog shows after a second confirmation. */
-export function Export({ publicKey, onClose }: { readonly publicKey: string; readonly onClose: () => void }) {
+export function Export({ publicKey, onClose }: Omit<ChangeProps, 'onDone'>) {
   const [isSure, setSure] = useState(false);
   const command = `npx -y pnpm@12 sluice wallets export ${publicKey} wallet.json`;
   return (
@@ -167,5 +155,54 @@ export function Export({ publicKey, onClose }: { readonly publicKey: string; rea
         <button type="submit">Close</button>
       </form>
     </Dialog>
+  );
+}
+
+/** What a new paper wallet begins with, in SOL. */
+export const paperStart = 10;
+const maxPaperSol = 1_000_000;
+
+const solOf = (fields: FormData): number => Number(textIn(fields, 'sol'));
+
+function SolField() {
+  return <Field label="SOL" name="sol" type="number" min={0} max={maxPaperSol} step="any" defaultValue={String(paperStart)} required />;
+}
+
+export function NewPaperWallet({ onClose, onDone }: Omit<ChangeProps, 'publicKey'>) {
+  return (
+    <DialogForm
+      title="New paper wallet"
+      submit="Make"
+      onClose={onClose}
+      work={async (fields) => {
+        const label = textIn(fields, 'label');
+        await sluice.newPaperWallet({ amount: solOf(fields), ...(label !== '' && { label }) });
+        onDone();
+      }}
+    >
+      <LabelField title="Label" />
+      <SolField />
+    </DialogForm>
+  );
+}
+
+/** Sets the balance of a paper wallet, or begins again. */
+export function PaperBalance({ publicKey, onClose, onDone }: ChangeProps) {
+  return (
+    <DialogForm
+      title="Paper balance"
+      submit="Set"
+      onClose={onClose}
+      work={async (fields) => {
+        await sluice.setPaperBalance({ publicKey, amount: solOf(fields), reset: fields.has('reset') });
+        onDone();
+      }}
+    >
+      <SolField />
+      <label class="check">
+        <input type="checkbox" name="reset" />
+        Begin again: the wallet also loses its tokens, and its result counts from now on
+      </label>
+    </DialogForm>
   );
 }

@@ -2,7 +2,7 @@ import { explorerAccount } from '../../format/explorers.ts';
 import { dateTime, isAddress, shortAddress } from '../../format/text.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { OutLink } from '../../parts/links.tsx';
-import { Copy, Empty, Fault } from '../../parts/parts.tsx';
+import { Card, Copy, Empty, Fault, Reading } from '../../parts/parts.tsx';
 import { useStore } from '../../state/store.ts';
 import { me, readHistoryStart, simulated } from '../../state/server.ts';
 import { useLoaded } from '../../parts/hooks.ts';
@@ -48,22 +48,19 @@ function KnownWallet({ address }: { readonly address: string }) {
         <Holdings publicKey={address} />
       </section>
       {own !== undefined && (
-        <section class="card" aria-labelledby="wallet-orders">
-          <h2 id="wallet-orders">Orders</h2>
+        <Card id="wallet-orders" title="Orders">
           <OrderList wallet={address} />
-        </section>
+        </Card>
       )}
-      <section class="card" aria-labelledby="wallet-trades">
-        <h2 id="wallet-trades">Trades</h2>
-        <Fault text={fault} />
-        {trades === null && fault === null && <Empty>Loading …</Empty>}
+      <Card id="wallet-trades" title="Trades">
+        <Reading fault={fault} isRead={trades !== null} />
         {isPaper && own !== undefined ? (
           <Empty>An order on paper is no trade on the chain. The orders above are all that this wallet has done.</Empty>
         ) : (
           trades !== null && <Reach trades={trades} explorer={isSimulated ? null : explorerAccount(address)} />
         )}
         {trades !== null && trades.length > 0 && <TradeTable trades={trades} />}
-      </section>
+      </Card>
     </>
   );
 }

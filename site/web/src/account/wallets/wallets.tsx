@@ -3,15 +3,24 @@ import { dateText, shortAddress } from '../../format/text.ts';
 import { attempt, note } from '../../app/sign-in.tsx';
 import { nameOfKey } from '../keys/listed-key.ts';
 import { DocsLink } from '../../parts/links.tsx';
-import { Copy, Empty, Fault } from '../../parts/parts.tsx';
+import { Button, Copy, Empty, Reading } from '../../parts/parts.tsx';
 import { walletHref } from '../../state/router.ts';
 import { useStore } from '../../state/store.ts';
 import { ask, me } from '../../state/server.ts';
 import { ModeBadge } from '../../parts/mode.tsx';
 import { Holdings } from './holdings.tsx';
-import { DefaultWallet, Deposit, Export, ImportWallet, NewWallet, RenameWallet } from './dialogs.tsx';
+import {
+  DefaultWallet,
+  Deposit,
+  Export,
+  ImportWallet,
+  NewPaperWallet,
+  NewWallet,
+  PaperBalance,
+  paperStart,
+  RenameWallet,
+} from './dialogs.tsx';
 import { useWalletList, type OwnWallet, type WalletList } from '../../parts/own-wallets.ts';
-import { NewPaperWallet, PaperBalance } from './paper.tsx';
 
 /** Wallets whose holdings are read and shown at once. */
 const shownAtOnce = 5;
@@ -20,11 +29,14 @@ export function WalletsPage() {
   const { value: list, fault, reload } = useWalletList();
   const isPaper = useStore(me)?.trading === 'paper';
   const [shown, setShown] = useState(shownAtOnce);
-  const [open, setOpen] = useState<'create' | 'import' | null>(null);
+  const [open, setOpen] = useState<'create' | 'import' | 'paper' | null>(null);
   const close = (): void => setOpen(null);
-  const done = (publicKey: string, what: string): void => {
+  const changed = (): void => {
     close();
     reload();
+  };
+  const done = (publicKey: string, what: string): void => {
+    changed();
     note.set({ text: `Wallet ${shortAddress(publicKey)} is ${what}.`, kind: 'plain' });
   };
   return (
@@ -32,16 +44,8 @@ export function WalletsPage() {
       <div class="page-head">
         <h1>Wallets</h1>
         <ModeBadge />
-        {!isPaper && (
-          <>
-            <button type="button" onClick={() => setOpen('create')}>
-              Create wallet
-            </button>
-            <button type="button" onClick={() => setOpen('import')}>
-              Import wallet
-            </button>
-          </>
-        )}
+        {!isPaper && <Button onClick={() => setOpen('create')}>Create wallet</Button>}
+        {!isPaper && <Button onClick={() => setOpen('import')}>Import wallet</Button>}
         <DocsLink page="http-portfolio" about="portfolios" />
       </div>
       {!isPaper && (
@@ -52,10 +56,18 @@ export function WalletsPage() {
       )}
       {open === 'create' && <NewWallet onClose={close} onDone={(publicKey) => done(publicKey, 'created')} />}
       {open === 'import' && <ImportWallet onClose={close} onDone={(publicKey) => done(publicKey, 'imported')} />}
-      <Fault text={fault} />
-      {isPaper && <NewPaperWallet onMade={reload} />}
-      {list === null && fault === null && <Empty>Loading …</Empty>}
-      {list !== null && list.wallets.length === 0 && !isPaper && (
+      {open === 'paper' && <NewPaperWallet onClose={close} onDone={changed} />}
+      {isPaper && (
+        <section class="card row between">
+          <p class="faint">
+            Paper wallets begin with {paperStart} SOL. Orders are filled from them at the prices of the market, with all fees. Nothing is
+            sent.
+          </p>
+          <Button onClick={() => setOpen('paper')}>New paper wallet</Button>
+        </section>
+      )}
+      <Reading fault={fault} isRead={list !== null} />
+      {list?.wallets.length === 0 && !isPaper && (
         <section class="card">
           <Empty>Your account has no wallet on this server. Create one, or import one that you have.</Empty>
         </section>
@@ -64,9 +76,7 @@ export function WalletsPage() {
         <WalletCard key={wallet.publicKey} wallet={wallet} list={list!} isPaper={isPaper} onChange={reload} />
       ))}
       {list !== null && list.wallets.length > shown && (
-        <button type="button" onClick={() => setShown(shown + shownAtOnce)}>
-          More wallets ({list.wallets.length - shown})
-        </button>
+        <Button onClick={() => setShown(shown + shownAtOnce)}>More wallets ({list.wallets.length - shown})</Button>
       )}
     </>
   );
@@ -85,6 +95,7 @@ function WalletCard({ wallet, list, isPaper, onChange }: CardProps) {
   const { publicKey, label, imported, createdAtMs } = wallet;
   const users = list.keys.filter(({ defaultWallet }) => defaultWallet === publicKey);
   const close = (): void => setOpen(null);
+  const dialog = { publicKey, onClose: close };
   const changed = (): void => {
     close();
     onChange();
@@ -95,9 +106,9 @@ function WalletCard({ wallet, list, isPaper, onChange }: CardProps) {
       note.set({ text: '10 SOL and 1,000 USDC, all simulated, are on their way. The balance shows them in a few seconds.', kind: 'plain' });
     });
   const button = (name: string, onClick: () => void) => (
-    <button type="button" class="small" onClick={onClick}>
+    <Button class="small" onClick={onClick}>
       {name}
-    </button>
+    </Button>
   );
   return (
     <section class="card wallet" aria-label={`Wallet ${publicKey}`}>
@@ -123,11 +134,11 @@ function WalletCard({ wallet, list, isPaper, onChange }: CardProps) {
         </div>
       </div>
       <Holdings publicKey={publicKey} sets={sets} />
-      {open === 'rename' && <RenameWallet wallet={wallet} onClose={close} onDone={changed} />}
-      {open === 'default' && <DefaultWallet publicKey={publicKey} keys={list.keys} onClose={close} onDone={changed} />}
-      {open === 'deposit' && <Deposit publicKey={publicKey} onClose={close} />}
-      {open === 'export' && <Export publicKey={publicKey} onClose={close} />}
-      {open === 'balance' && <PaperBalance publicKey={publicKey} onClose={close} onSet={() => setSets(sets + 1)} />}
+      {open === 'rename' && <RenameWallet {...dialog} label={label} onDone={changed} />}
+      {open === 'default' && <DefaultWallet {...dialog} keys={list.keys} onDone={changed} />}
+      {open === 'deposit' && <Deposit {...dialog} />}
+      {open === 'export' && <Export {...dialog} />}
+      {open === 'balance' && <PaperBalance {...dialog} onDone={() => (close(), setSets(sets + 1))} />}
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import { sessionImage } from '../server.ts';
+import { dropOldest } from '../bounded.ts';
 import { Store } from '../store.ts';
-import { thumbnailOf } from './thumbnail.ts';
 import { RequestQueue } from './request-queue.ts';
 
 /** Maximum numbers of tokens. Above them, the oldest is dropped: that have an image, whose thumbnail is in memory (about 12 KB), whose image failed. */
@@ -31,7 +31,7 @@ export function imageOf(mint: string): string | null {
 export function learnImage(mint: string): void {
   known.delete(mint);
   known.add(mint);
-  limit(known, maxKnown);
+  dropOldest(known, maxKnown);
   wantIfShown(mint);
 }
 
@@ -79,17 +79,45 @@ async function requestImage(mint: string): Promise<void> {
   if (thumbnail === null) {
     failed.delete(mint);
     failed.set(mint, performance.now() + failedForMs);
-    return limit(failed, maxFailed);
+    return dropOldest(failed, maxFailed);
   }
   thumbnails.set(mint, thumbnail);
-  limit(thumbnails, maxThumbnails);
+  dropOldest(thumbnails, maxThumbnails);
   imagesVersion.set(imagesVersion.value + 1);
 }
 
-/** Drops the oldest entries. */
-function limit(entries: Set<string> | Map<string, unknown>, most: number): void {
-  for (const oldest of entries.keys()) {
-    if (entries.size <= most) return;
-    entries.delete(oldest);
+/** Of a thumbnail, in pixels: twice the icon of a token's page, which is the largest. */
+const side = 104;
+/** A small file can contain a picture that would fill the memory when it is drawn. */
+const maxPixels = 16_000_000;
+
+/** The one guard of all images in the page: a picture as a small square, without animation, as a `data:` URL; null if it cannot be drawn. Anyone may have made it. */
+export async function thumbnailOf(blob: Blob): Promise<string | null> {
+  const url = URL.createObjectURL(blob);
+  try {
+    const image = await loaded(url);
+    if (image === null) return null;
+    const { naturalWidth: width, naturalHeight: height } = image;
+    if (width === 0 || height === 0 || width * height > maxPixels) return null;
+    const canvas = document.createElement('canvas');
+    canvas.width = canvas.height = side;
+    const context = canvas.getContext('2d');
+    if (context === null) return null;
+    context.imageSmoothingQuality = 'high';
+    const cut = Math.min(width, height);
+    context.drawImage(image, (width - cut) / 2, (height - cut) / 2, cut, cut, 0, 0, side, side);
+    return canvas.toDataURL('image/webp', 0.9);
+  } finally {
+    URL.revokeObjectURL(url);
   }
+}
+
+/** Its size is known then, but it is decoded only when it is drawn. */
+function loaded(url: string): Promise<HTMLImageElement | null> {
+  const image = new Image();
+  return new Promise((resolve) => {
+    image.addEventListener('load', () => resolve(image));
+    image.addEventListener('error', () => resolve(null));
+    image.src = url;
+  });
 }

@@ -1,3 +1,4 @@
+import { dropOldest } from '../bounded.ts';
 import { Store } from '../store.ts';
 
 /** Tokens whose newest market cap is remembered. Above it, the oldest is dropped. */
@@ -37,7 +38,7 @@ export function learnCap(mint: string, usd: number | null, atUs: number, readAtM
   if (atUs < (caps.get(mint)?.atUs ?? 0)) return;
   caps.delete(mint);
   caps.set(mint, { usd, atUs, readAtMs });
-  if (caps.size > maxCaps) for (const oldest of caps.keys()) if (caps.delete(oldest)) break;
+  dropOldest(caps, maxCaps);
 }
 
 export function forgetCaps(): void {

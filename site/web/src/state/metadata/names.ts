@@ -1,6 +1,7 @@
 import { SluiceError, type TokenInfo } from '@sluice/client';
 import { quoteSymbol } from '../../format/quote-coin.ts';
 import { simulated, sluice } from '../server.ts';
+import { dropOldest, soon } from '../bounded.ts';
 import { Store } from '../store.ts';
 import { learnImage } from './images.ts';
 import { capOf, capsVersion, isCapFresh, learnCap } from './market-caps.ts';
@@ -27,9 +28,9 @@ const documentAfterMs = 6_000;
 /** Names of tokens by mint, from events and from requests. */
 const names = new Map<string, TokenName>(wellKnownNames);
 const queue = new RequestQueue(requestName);
-let timer: ReturnType<typeof setTimeout> | null = null;
 /** Counts changes, so that lists are drawn again. */
 export const namesVersion = new Store(0);
+const draw = soon(() => namesVersion.set(namesVersion.value + 1), drawEveryMs);
 
 export function nameOf(mint: string): TokenName | null {
   return names.get(mint) ?? null;
@@ -48,14 +49,8 @@ export function learnName(mint: string, name: TokenName): void {
     ...(createdAtMs !== undefined && { createdAtMs }),
   });
   queue.drop(mint);
-  for (const oldest of names.keys()) {
-    if (names.size <= maxNames) break;
-    names.delete(oldest);
-  }
-  timer ??= setTimeout(() => {
-    timer = null;
-    namesVersion.set(namesVersion.value + 1);
-  }, drawEveryMs);
+  dropOldest(names, maxNames);
+  draw();
 }
 
 /** Requests the name of a token whose creation this page did not see. */

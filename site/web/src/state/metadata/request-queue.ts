@@ -1,3 +1,4 @@
+import { dropOldest, soon } from '../bounded.ts';
 import { requestsLeft } from '../server.ts';
 
 /** Requests in progress at the same time, of all lists together. */
@@ -11,7 +12,7 @@ const pauseMs = 500;
 /** In the order of their importance. */
 const lists: RequestQueue[] = [];
 let atOnce = 0;
-let timer: ReturnType<typeof setTimeout> | null = null;
+const nextLater = soon(() => next(), pauseMs);
 
 /** Mints about which the page requests something, a few at once. The newest come first. */
 export class RequestQueue {
@@ -32,7 +33,7 @@ export class RequestQueue {
   add(mint: string): void {
     if (this.#waiting.has(mint) || this.#underWay.has(mint)) return;
     this.#waiting.add(mint);
-    if (this.#waiting.size > maxWaiting) for (const oldest of this.#waiting) if (this.#waiting.delete(oldest)) break;
+    dropOldest(this.#waiting, maxWaiting);
     next();
   }
 
@@ -54,19 +55,12 @@ function next(): void {
     const list = lists.find(({ hasWaiting }) => hasWaiting);
     if (list === undefined) return;
     if (document.hidden || requestsLeft.share(performance.now()) < minShareLeft) {
-      timer ??= setTimeout(() => {
-        timer = null;
-        next();
-      }, pauseMs);
-      return;
+      return nextLater();
     }
     atOnce++;
-    void loadFrom(list);
+    void list.loadNewest().then(() => {
+      atOnce--;
+      next();
+    });
   }
-}
-
-async function loadFrom(list: RequestQueue): Promise<void> {
-  await list.loadNewest();
-  atOnce--;
-  next();
 }

@@ -7,10 +7,11 @@ import { price, short, sol } from '../../format/price.ts';
 import { inQuoteCoin, quoteSymbol } from '../../format/quote-coin.ts';
 import { ago, dateTime, shortAddress } from '../../format/text.ts';
 import { nameOf, namesVersion, wantName } from '../../state/metadata/names.ts';
-import { useNow } from '../../parts/hooks.ts';
+import { useNow, useSignal } from '../../parts/hooks.ts';
 import { DocsLink, OutLink, TokenLink, WalletLink } from '../../parts/links.tsx';
 import { Button, Empty, Fact, Reading } from '../../parts/parts.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
+import { soon } from '../../state/bounded.ts';
 import { useStore } from '../../state/store.ts';
 import { explorerTx } from '../../format/explorers.ts';
 import { ModeBadge, OrderBadge } from '../../parts/mode.tsx';
@@ -22,6 +23,8 @@ const pageSize = 50;
 const maxOrders = 500;
 /** After a failure, the orders are read again this much later. */
 const retryMs = 4_000;
+/** After a change. Several come at once. */
+const changedMs = 300;
 
 interface History {
   readonly orders: readonly ListedOrder[] | null;
@@ -36,13 +39,11 @@ function useOrders(): History {
   const [next, setNext] = useState<string | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const fail = (error: unknown): void => setFault(faultText(error));
-  useEffect(() => {
-    const ended = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | null = null;
+  useSignal([], (signal) => {
     let [reads, shown] = [0, 0];
     const read = async (): Promise<void> => {
       const number = ++reads;
-      const page = await sluice.orders({ limit: pageSize }, { signal: ended.signal });
+      const page = await sluice.orders({ limit: pageSize }, { signal });
       // An answer may arrive after that of a later request.
       if (number < shown) return;
       shown = number;
@@ -53,28 +54,14 @@ function useOrders(): History {
     };
     const readSafely = (): void =>
       void read().catch((error: unknown) => {
-        if (ended.signal.aborted) return;
+        if (signal.aborted) return;
         fail(error);
-        readIn(retryMs);
+        readLater();
       });
-    const readIn = (ms: number): void => {
-      timer ??= setTimeout(() => {
-        timer = null;
-        readSafely();
-      }, ms);
-    };
-    sluice.subscribe('orders', {
-      signal: ended.signal,
-      onEvent: () => readIn(300),
-      onGap: readSafely,
-      onError: fail,
-    });
+    const readLater = soon(readSafely, retryMs, signal);
+    sluice.subscribe('orders', { signal, onEvent: soon(readSafely, changedMs, signal), onGap: readSafely, onError: fail });
     readSafely();
-    return () => {
-      ended.abort();
-      if (timer !== null) clearTimeout(timer);
-    };
-  }, []);
+  });
   const readMore = async (): Promise<void> => {
     if (next === null) return;
     const page = await sluice.orders({ limit: pageSize, before: next });

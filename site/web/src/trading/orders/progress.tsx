@@ -5,6 +5,7 @@ import { explorerTx } from '../../format/explorers.ts';
 import { short, sol } from '../../format/price.ts';
 import { inQuoteCoin } from '../../format/quote-coin.ts';
 import { OutLink } from '../../parts/links.tsx';
+import { useSignal } from '../../parts/hooks.ts';
 import { Fault } from '../../parts/parts.tsx';
 import { useStore } from '../../state/store.ts';
 import { OrderBadge } from '../../parts/mode.tsx';
@@ -18,31 +19,29 @@ const readEveryMs = 4_000;
 function useOrder(id: string | null): { readonly order: OrderObject | null; readonly fault: string | null } {
   const [order, setOrder] = useState<OrderObject | null>(null);
   const [fault, setFault] = useState<string | null>(null);
-  useEffect(() => {
-    if (id === null) return;
-    const ended = new AbortController();
+  const isEnded = order !== null && isFinal(order.status);
+  useSignal([id, isEnded], (signal) => {
+    if (id === null || isEnded) return;
     const read = async (): Promise<void> => {
       try {
-        const now = await sluice.order(id, { signal: ended.signal });
+        const now = await sluice.order(id, { signal });
         setFault(null);
         setOrder((last) => (last !== null && last.version > now.version ? last : now));
-        if (isFinal(now.status)) ended.abort();
       } catch (error) {
-        if (!ended.signal.aborted) setFault(faultText(error));
+        if (!signal.aborted) setFault(faultText(error));
       }
     };
     sluice.subscribe('orders', {
-      signal: ended.signal,
+      signal,
       onEvent: (event) => {
         if (event.type === 'order' && event.orderId === id) void read();
       },
       onError: () => undefined,
     });
     const timer = setInterval(() => void read(), readEveryMs);
-    ended.signal.addEventListener('abort', () => clearInterval(timer));
+    signal.addEventListener('abort', () => clearInterval(timer));
     void read();
-    return () => ended.abort();
-  }, [id]);
+  });
   return { order, fault };
 }
 

@@ -1,4 +1,5 @@
-import type { ErrorCode, OrderObject } from '@sluice/client';
+import { SluiceError, type ErrorCode, type OrderObject } from '@sluice/client';
+import { faultText } from '../../state/server.ts';
 
 type Status = OrderObject['status'];
 
@@ -34,10 +35,16 @@ const errorWords: Readonly<Partial<Record<ErrorCode, string>>> = {
   FORBIDDEN: 'The key may not do this.',
 };
 
-/** An error in plain words, followed by the server's message. */
 export const aboutRent = 'A wallet deposits rent for each account that a trade creates, and gets it back when the account is closed.';
 
+/** An error in plain words, followed by the server's message. */
 export function errorText({ code, message }: { readonly code: ErrorCode; readonly message: string }): string {
   const words = errorWords[code];
   return words === undefined || message.startsWith(words) ? message : `${words} ${message}`;
+}
+
+/** Why an order or a quote was refused, in plain words. */
+export function orderFault(error: unknown): string {
+  const message = faultText(error);
+  return error instanceof SluiceError ? errorText({ code: error.code as ErrorCode, message }) : message;
 }

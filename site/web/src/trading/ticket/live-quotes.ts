@@ -1,8 +1,9 @@
 import { SluiceError, type QuoteBody } from '@sluice/client';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
+import { useSignal } from '../../parts/hooks.ts';
 import { quoting, requestsLeft } from '../../state/server.ts';
+import { orderFault } from '../orders/words.ts';
 import { amountFor, type Side } from './amounts.ts';
-import { orderFault } from './order-fault.ts';
 import { ScreenQuotes, type QuoteBounds, type QuoteObject, type ShownQuote } from './screen-quotes.ts';
 
 /** A quote is requested this long after the one before, so that it is at most a second old when the next one arrives. */
@@ -37,55 +38,26 @@ export interface SideQuote {
   readonly fault: string | null;
 }
 
-export interface LiveQuotes {
-  readonly buy: SideQuote;
-  readonly sell: SideQuote;
-  /** The bounds of what is on the screen; null without a quote. */
-  readonly boundsOf: (side: Side) => QuoteBounds | null;
-  /** The market has left the quote on the screen. Shows `quote` in its place, or requests one. */
-  readonly replace: (side: Side, quote: QuoteObject | null) => void;
-  /** The wallet has changed. Requests the quotes soon, those that were refused too. */
-  readonly refresh: () => void;
-  /** A price of the coin has changed. Requests the quotes soon. */
-  readonly priceChanged: () => void;
-}
-
 const nothing: SideQuote = { shown: null, fault: null };
 const sides = ['buy', 'sell'] as const;
 
-/** What a buy and a sell of this amount would give, as the market moves. */
+/** What a buy and a sell of this amount would give, as the market moves. Quotes of other terms are not shown. */
 export function useLiveQuotes(terms: QuoteTerms): LiveQuotes {
+  const [, setChanges] = useState(0);
   const { mint, amount, slippage, publicKey } = terms;
-  const key = JSON.stringify([mint, amount, slippage, publicKey]);
-  const [drawn, setDrawn] = useState({ key, buy: nothing, sell: nothing });
-  const feed = useRef<QuoteFeed | null>(null);
-  useEffect(() => {
-    const started = new QuoteFeed(terms, (side, quote) => setDrawn((last) => ({ ...blankUnless(key, last), [side]: quote })));
-    feed.current = started;
-    return () => started.close();
-  }, [key]);
-  const { buy, sell } = blankUnless(key, drawn);
-  return {
-    buy,
-    sell,
-    boundsOf: (side) => (drawn.key === key ? (feed.current?.boundsOf(side) ?? null) : null),
-    replace: (side, quote) => feed.current?.replace(side, quote),
-    refresh: () => feed.current?.refresh(),
-    priceChanged: () => feed.current?.priceChanged(),
-  };
-}
-
-/** Quotes of other terms are not shown. */
-function blankUnless(key: string, drawn: { readonly key: string; readonly buy: SideQuote; readonly sell: SideQuote }): typeof drawn {
-  return drawn.key === key ? drawn : { key, buy: nothing, sell: nothing };
+  const quotes = useMemo(() => new LiveQuotes(terms, () => setChanges((count) => count + 1)), [mint, amount, slippage, publicKey]);
+  useSignal([quotes], (signal) => quotes.start(signal));
+  return quotes;
 }
 
 /** Requests the quotes of both sides again and again while somebody may look at them. */
-class QuoteFeed {
+export class LiveQuotes {
+  buy = nothing;
+  sell = nothing;
   readonly #terms: QuoteTerms;
-  readonly #draw: (side: Side, quote: SideQuote) => void;
+  readonly #onChange: () => void;
   readonly #screen: Readonly<Record<Side, ScreenQuotes>> = { buy: new ScreenQuotes(), sell: new ScreenQuotes() };
-  readonly #ended = new AbortController();
+  #ended: AbortSignal = AbortSignal.abort();
   #timer: ReturnType<typeof setTimeout> | null = null;
   #startedMs = -Infinity;
   #isRunning = false;
@@ -93,40 +65,48 @@ class QuoteFeed {
   /** The earliest times of the next requests. */
   readonly #notBeforeMs: Record<Side, number> = { buy: 0, sell: 0 };
 
-  constructor(terms: QuoteTerms, draw: (side: Side, quote: SideQuote) => void) {
+  constructor(terms: QuoteTerms, onChange: () => void) {
     this.#terms = terms;
-    this.#draw = draw;
-    const { signal } = this.#ended;
+    this.#onChange = onChange;
+  }
+
+  start(signal: AbortSignal): void {
+    this.#ended = signal;
     for (const name of inputs) addEventListener(name, () => this.#wake(), { signal, passive: true });
     document.addEventListener('visibilitychange', () => this.#wake(), { signal });
+    signal.addEventListener('abort', () => this.#stopTimer());
     this.#timer = setTimeout(() => void this.#run(), typedMs);
   }
 
+  /** The bounds of what is on the screen; null without a quote. */
   boundsOf(side: Side): QuoteBounds | null {
     return this.#screen[side].boundsAt(performance.now());
   }
 
+  /** The market has left the quote on the screen. Shows `quote` in its place, or requests one. */
   replace(side: Side, quote: QuoteObject | null): void {
     const screen = this.#screen[side];
     const last = screen.current;
     screen.clear();
     if (quote !== null && last !== null) screen.show({ quote, quoteMint: last.quoteMint, readAtMs: performance.now() }, performance.now());
-    this.#draw(side, { shown: screen.current, fault: null });
+    this.#draw(side, null);
     this.#runIn(soonestMs);
   }
 
+  /** The wallet has changed. Requests the quotes soon, those that were refused too. */
   refresh(): void {
     for (const side of sides) this.#notBeforeMs[side] = 0;
     this.#runIn(soonestMs);
   }
 
+  /** A price of the coin has changed. Requests the quotes soon. */
   priceChanged(): void {
     if (requestsLeft.share(performance.now()) >= ampleShare) this.#runIn(soonestMs);
   }
 
-  close(): void {
-    this.#ended.abort();
-    this.#stopTimer();
+  #draw(side: Side, fault: string | null): void {
+    this[side] = { shown: this.#screen[side].current, fault };
+    this.#onChange();
   }
 
   #stopTimer(): void {
@@ -141,7 +121,7 @@ class QuoteFeed {
 
   /** Begins a request this long after the last one began, unless one begins sooner, is under way, or nobody looks. */
   #runIn(ms: number): void {
-    if (this.#isRunning || this.#ended.signal.aborted) return;
+    if (this.#isRunning || this.#ended.aborted) return;
     if (document.hidden || performance.now() - this.#activeMs > idleMs) return;
     this.#stopTimer();
     this.#timer = setTimeout(() => void this.#run(), Math.max(0, this.#startedMs + ms - performance.now()));
@@ -161,20 +141,20 @@ class QuoteFeed {
     if (body === null || performance.now() < this.#notBeforeMs[side]) return;
     const screen = this.#screen[side];
     try {
-      const { quote, quoteMint, ageMs } = await quoting.quote(body, { signal: this.#ended.signal });
+      const { quote, quoteMint, ageMs } = await quoting.quote(body, { signal: this.#ended });
       const nowMs = performance.now();
       const shown = { quote, quoteMint, readAtMs: nowMs - ageMs };
       // A refused order has shown a newer one meanwhile.
       if (screen.current !== null && shown.readAtMs < screen.current.readAtMs) return;
       screen.show(shown, nowMs);
-      this.#draw(side, { shown, fault: null });
+      this.#draw(side, null);
     } catch (error) {
-      if (this.#ended.signal.aborted) return;
+      if (this.#ended.aborted) return;
       // After a temporary failure the last quote stays, with its age.
       const isRefused = !(error instanceof SluiceError) || !error.retryable;
       if (isRefused) screen.clear();
       this.#notBeforeMs[side] = performance.now() + (isRefused ? refusedMs : Number(error.details['retryAfterMs'] ?? 0));
-      this.#draw(side, { shown: screen.current, fault: orderFault(error) });
+      this.#draw(side, orderFault(error));
     }
   }
 }

@@ -6,7 +6,7 @@ import { presetsOf, quoteSymbol } from '../../format/quote-coin.ts';
 import { shortAddress } from '../../format/text.ts';
 import { ModeBadge } from '../../parts/mode.tsx';
 import { OrderProgress } from '../orders/progress.tsx';
-import { Fault } from '../../parts/parts.tsx';
+import { Button, Card, Fault, Select } from '../../parts/parts.tsx';
 import { MintEnds, NameWarning, shownSymbol, type NamedToken } from '../../parts/token-name.tsx';
 import { useStore } from '../../state/store.ts';
 import { useShortcut } from '../../app/shortcuts.ts';
@@ -15,9 +15,8 @@ import { BalanceLine, useBalances } from './balances.tsx';
 import { amountFor, isNumber, isPart, isSlippage, type Side } from './amounts.ts';
 import { ConfirmOrder, type OrderWish } from './confirm-order.tsx';
 import { useLiveQuotes, type LiveQuotes } from './live-quotes.ts';
-import { MovedPrice } from './moved-price.tsx';
 import { usePlacing, type Placing } from './placing.ts';
-import { Quotes } from './quotes.tsx';
+import { MovedPrice, Quotes } from './quotes.tsx';
 import { TicketFields, type TicketValues } from './ticket-fields.tsx';
 
 interface TicketProps extends NamedToken {
@@ -79,7 +78,7 @@ export function Ticket({ mint, symbol: raw, name, quoteMint, price, venues, trad
   useShortcut(sideKeys.sell, () => press('sell', false));
 
   return (
-    <section class="card ticket" aria-labelledby="ticket">
+    <Card id="ticket" title="Order" class="ticket" aside={<ModeBadge />}>
       <TicketHead token={token} mode={mode} />
       {!isTraded && <p class="warn">sluice quotes this token, but sends no orders to its venue ({venues.map(venueLabel).join(', ')}).</p>}
       <WalletChoice mode={mode} wallets={wallets.value} chosen={publicKey} onChange={setWallet} />
@@ -118,17 +117,13 @@ export function Ticket({ mint, symbol: raw, name, quoteMint, price, venues, trad
           onConfirm={() => place(atQuote(asked.wish, quotes))}
         />
       )}
-    </section>
+    </Card>
   );
 }
 
 function TicketHead({ token, mode }: { readonly token: NamedToken; readonly mode: string }) {
   return (
     <>
-      <div class="row between">
-        <h2 id="ticket">Order</h2>
-        <ModeBadge />
-      </div>
       <p class="ticket-token">
         <b>
           <bdi>{shownSymbol(token)}</bdi>
@@ -189,8 +184,7 @@ function SideButtons(props: {
   const isPaper = useStore(me)?.trading === 'paper';
   return (
     <div>
-      <button
-        type="button"
+      <Button
         class={side}
         disabled={cannot || !isQuoted}
         title={`Key ${sideKeys[side].toUpperCase()}: asks first`}
@@ -198,9 +192,8 @@ function SideButtons(props: {
         onClick={() => onPress(side, false)}
       >
         {busy === side && !isDry ? 'Sending …' : side === 'buy' ? 'Buy' : 'Sell'}
-      </button>
-      <button
-        type="button"
+      </Button>
+      <Button
         class="small"
         disabled={cannot}
         aria-label={side === 'buy' ? 'Simulate the purchase' : 'Simulate the sale'}
@@ -210,7 +203,7 @@ function SideButtons(props: {
         onClick={() => onPress(side, true)}
       >
         {busy === side && isDry ? 'Simulating …' : 'Simulate'}
-      </button>
+      </Button>
     </div>
   );
 }
@@ -220,12 +213,8 @@ function UnknownOrder({ placing: { sendAgain, forget } }: { readonly placing: Pl
     <div class="warn" role="alert">
       <p>The server may have this order. If you send it again, the server still places it only once.</p>
       <div class="row">
-        <button type="button" onClick={sendAgain}>
-          Send it again
-        </button>
-        <button type="button" onClick={forget}>
-          I have checked Orders
-        </button>
+        <Button onClick={sendAgain}>Send it again</Button>
+        <Button onClick={forget}>I have checked Orders</Button>
       </div>
     </div>
   );
@@ -241,22 +230,18 @@ function WalletChoice(props: {
   return (
     <>
       {mode === 'off' && <p class="warn">Trading is off on this server. The setting TRADING turns it on.</p>}
-      {wallets !== null && wallets.length === 0 && (
+      {wallets?.length === 0 && (
         <p class="warn">
           Your account has no wallet on this server. Create or import one in <a href="#/wallets">Wallets</a>.
         </p>
       )}
-      {(wallets ?? []).length > 1 && (
-        <label>
-          <span>Wallet</span>
-          <select value={chosen} onChange={(event) => onChange(event.currentTarget.value)}>
-            {wallets!.map((one) => (
-              <option key={one.publicKey} value={one.publicKey}>
-                {one.label ?? 'Wallet'} {shortAddress(one.publicKey)}
-              </option>
-            ))}
-          </select>
-        </label>
+      {wallets !== null && wallets.length > 1 && (
+        <Select
+          label="Wallet"
+          value={chosen}
+          onChange={onChange}
+          options={wallets.map((one) => [one.publicKey, `${one.label ?? 'Wallet'} ${shortAddress(one.publicKey)}`] as const)}
+        />
       )}
     </>
   );

@@ -1,8 +1,8 @@
 import { SluiceError, type TradeAnswer } from '@sluice/client';
 import { useRef, useState } from 'preact/hooks';
 import { faultText, sluice, spendsRealCoins } from '../../state/server.ts';
+import { orderFault } from '../orders/words.ts';
 import type { Side } from './amounts.ts';
-import { orderFault } from './order-fault.ts';
 import type { OrderWish } from './confirm-order.tsx';
 import type { QuoteObject } from './screen-quotes.ts';
 
@@ -19,91 +19,72 @@ interface Attempt {
   readonly idempotencyKey: string;
 }
 
-export interface MovedOrder {
-  readonly wish: OrderWish;
-  readonly quote: QuoteObject | null;
-}
-
-export interface Placing {
+interface PlacingState {
   /** The side whose request is under way. */
   readonly busy: Side | null;
   /** Whether that request is, or the last one was, a simulation. */
   readonly isDry: boolean;
-  /** No other order can be placed now. */
-  readonly isLocked: boolean;
+  /** An order is being placed, or was a moment ago. */
+  readonly isSettling: boolean;
   readonly answer: TradeAnswer | null;
   readonly fault: string | null;
   /** The order that was refused because the market has left its quote, with the new quote if the server knew it. */
-  readonly moved: MovedOrder | null;
-  /** No answer says whether the server has the order. */
-  readonly isUnknown: boolean;
-  readonly refuse: (fault: string) => void;
-  readonly place: (wish: OrderWish) => void;
-  /** Places the order if it spends no real coins; otherwise calls `ask`. With `always` it calls `ask` in any case. */
-  readonly placeOrAsk: (wish: OrderWish, ask: (wish: OrderWish, isReal: boolean) => void, always: boolean) => void;
-  /** Sends the order whose outcome is unknown again. */
-  readonly sendAgain: () => void;
-  /** Gives up finding out whether the server has the order. */
-  readonly forget: () => void;
+  readonly moved: { readonly wish: OrderWish; readonly quote: QuoteObject | null } | null;
+  /** The order of which no answer says whether the server has it. */
+  readonly unknown: Attempt | null;
 }
 
-/** Places one order at a time. */
-export function usePlacing(): Placing {
-  const underWay = useRef(false);
-  const [isSettling, setSettling] = useState(false);
-  const [busy, setBusy] = useState<Side | null>(null);
-  const [isDry, setDry] = useState(false);
-  const [answer, setAnswer] = useState<TradeAnswer | null>(null);
-  const [fault, setFault] = useState<string | null>(null);
-  const [moved, setMoved] = useState<MovedOrder | null>(null);
-  const [unknown, setUnknown] = useState<Attempt | null>(null);
+const idle: PlacingState = { busy: null, isDry: false, isSettling: false, answer: null, fault: null, moved: null, unknown: null };
 
+export type Placing = ReturnType<typeof usePlacing>;
+
+/** Places one order at a time. */
+export function usePlacing() {
+  /** Two clicks can arrive before the buttons are disabled. */
+  const underWay = useRef(false);
+  const [state, setState] = useState(idle);
+  const set = (change: Partial<PlacingState>): void => setState((last) => ({ ...last, ...change }));
+  const lock = (change: Partial<PlacingState> = {}): void => {
+    underWay.current = true;
+    // The refusal of the last order would look like the answer.
+    set({ isSettling: true, fault: null, moved: null, ...change });
+  };
   const unlock = (): void => {
     underWay.current = false;
-    setSettling(false);
-  };
-  const send = async (attempt: Attempt): Promise<void> => {
-    // Two clicks can arrive before the buttons are disabled.
-    if (underWay.current) return;
-    underWay.current = true;
-    const { side, amount, body } = attempt.wish;
-    setSettling(true);
-    setBusy(side);
-    setDry(body.dryRun === true);
-    setFault(null);
-    setAnswer(null);
-    setMoved(null);
-    try {
-      const { idempotencyKey } = attempt;
-      setAnswer(
-        side === 'buy'
-          ? await sluice.buy({ ...body, amount: Number(amount) }, { idempotencyKey })
-          : await sluice.sell({ ...body, amount }, { idempotencyKey }),
-      );
-      setUnknown(null);
-    } catch (error) {
-      const isUndecided = error instanceof SluiceError && undecided.has(error.code) && body.dryRun !== true;
-      setUnknown(isUndecided ? attempt : null);
-      setFault(orderFault(error));
-      setBusy(null);
-      if (!(error instanceof SluiceError) || error.code !== 'SLIPPAGE_EXCEEDED') return unlock();
-      setMoved({ wish: attempt.wish, quote: (error.details['quote'] as QuoteObject | undefined) ?? null });
-      setTimeout(unlock, readMs);
-      return;
-    }
-    setBusy(null);
-    setTimeout(unlock, settleMs);
+    set({ isSettling: false });
   };
 
+  const send = async (attempt: Attempt): Promise<void> => {
+    if (underWay.current) return;
+    const { wish, idempotencyKey } = attempt;
+    const { side, amount, body } = wish;
+    lock({ busy: side, isDry: body.dryRun === true, answer: null });
+    try {
+      const answer =
+        side === 'buy'
+          ? await sluice.buy({ ...body, amount: Number(amount) }, { idempotencyKey })
+          : await sluice.sell({ ...body, amount }, { idempotencyKey });
+      set({ busy: null, answer, unknown: null });
+      setTimeout(unlock, settleMs);
+    } catch (error) {
+      const { code = '', details = {} } = error instanceof SluiceError ? error : {};
+      const isMoved = code === 'SLIPPAGE_EXCEEDED';
+      set({
+        busy: null,
+        fault: orderFault(error),
+        unknown: undecided.has(code) && body.dryRun !== true ? attempt : null,
+        moved: isMoved ? { wish, quote: (details['quote'] as QuoteObject | undefined) ?? null } : null,
+      });
+      if (isMoved) setTimeout(unlock, readMs);
+      else unlock();
+    }
+  };
   const place = (wish: OrderWish): void => void send({ wish, idempotencyKey: newKey() });
-  const placeOrAsk = async (...[wish, ask, always]: Parameters<Placing['placeOrAsk']>): Promise<void> => {
+
+  const placeOrAsk = async (wish: OrderWish, ask: (wish: OrderWish, isReal: boolean) => void, always: boolean): Promise<void> => {
     // A slow answer to a second click must not place a second order after the first one is done.
     if (underWay.current) return;
-    underWay.current = true;
-    setSettling(true);
-    // Until the answer arrives, the refusal of the last order would look like the answer.
-    setFault(null);
-    setMoved(null);
+    lock();
     try {
       const isReal = await spendsRealCoins();
       unlock();
@@ -111,26 +92,24 @@ export function usePlacing(): Placing {
       else place(wish);
     } catch (error) {
       unlock();
-      setFault(faultText(error));
+      set({ fault: faultText(error) });
     }
   };
 
+  const { isSettling, unknown, ...shown } = state;
   return {
-    busy,
-    isDry,
+    ...shown,
+    /** No other order can be placed now. */
     isLocked: isSettling || unknown !== null,
-    answer,
-    fault,
-    moved,
-    isUnknown: unknown !== null && busy === null,
-    refuse: setFault,
+    isUnknown: unknown !== null && shown.busy === null,
+    refuse: (fault: string) => set({ fault }),
     place,
-    placeOrAsk: (...parts) => void placeOrAsk(...parts),
+    /** Places the order if it spends no real coins; otherwise calls `ask`. With `always` it calls `ask` in any case. */
+    placeOrAsk: (...parts: Parameters<typeof placeOrAsk>) => void placeOrAsk(...parts),
+    /** Sends the order whose outcome is unknown again. */
     sendAgain: () => void (unknown !== null && send(unknown)),
-    forget: () => {
-      setUnknown(null);
-      setFault(null);
-    },
+    /** Gives up finding out whether the server has the order. */
+    forget: () => set({ unknown: null, fault: null }),
   };
 }
 

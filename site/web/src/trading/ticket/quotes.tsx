@@ -1,8 +1,10 @@
 import { short, price } from '../../format/price.ts';
 import { inQuoteCoin, quoteSymbol } from '../../format/quote-coin.ts';
 import { useNow } from '../../parts/hooks.ts';
+import { Button } from '../../parts/parts.tsx';
 import type { Side } from './amounts.ts';
-import type { LiveQuotes } from './live-quotes.ts';
+import type { OrderWish } from './confirm-order.tsx';
+import type { LiveQuotes, SideQuote } from './live-quotes.ts';
 import type { ShownQuote } from './screen-quotes.ts';
 
 const ageEveryMs = 200;
@@ -49,7 +51,7 @@ function QuoteLine({ side, shown, symbol }: { readonly side: Side; readonly show
 }
 
 /** `0.1 SOL → 3.49M SIM`. */
-export function TradeLine({ side, shown, symbol }: { readonly side: Side; readonly shown: ShownQuote; readonly symbol: string }) {
+function TradeLine({ side, shown, symbol }: { readonly side: Side; readonly shown: ShownQuote; readonly symbol: string }) {
   const { quote, quoteMint } = shown;
   const other = side === 'buy' ? 'sell' : 'buy';
   return (
@@ -76,4 +78,48 @@ export function QuoteAge({ shown: { readAtMs } }: { readonly shown: ShownQuote }
   useNow(ageEveryMs);
   const ageMs = Math.max(0, performance.now() - readAtMs);
   return <span class={ageMs > freshMs ? 'warn' : ''}>{(ageMs / 1_000).toFixed(1)} s old</span>;
+}
+
+/** The market has left the quote of a refused order: what was shown, what it is now, and a button that takes the new quote. */
+export function MovedPrice(props: {
+  readonly wish: OrderWish;
+  readonly quote: SideQuote;
+  readonly disabled: boolean;
+  readonly onTake: () => void;
+}) {
+  const { wish, quote, disabled, onTake } = props;
+  const { side, symbol, shown: before, body } = wish;
+  const { shown: now } = quote;
+  return (
+    <div class="warn moved">
+      <p>
+        {before !== null && (
+          <>
+            Shown: <TradeLine side={side} shown={before} symbol={symbol} />.{' '}
+          </>
+        )}
+        {now === null ? (
+          'Waiting for the new quote …'
+        ) : (
+          <>
+            Now:{' '}
+            <b>
+              <TradeLine side={side} shown={now} symbol={symbol} />
+            </b>
+            {before !== null && `, ${changeText(before, now)}`}, <QuoteAge shown={now} />.
+          </>
+        )}
+      </p>
+      <Button class={body.dryRun === true ? '' : side} disabled={disabled || now === null} onClick={onTake}>
+        {body.dryRun === true ? 'Simulate' : side === 'buy' ? 'Buy' : 'Sell'} at the new quote
+      </Button>
+    </div>
+  );
+}
+
+/** How much less, or more, one unit gives. */
+function changeText({ quote: before }: ShownQuote, { quote: now }: ShownQuote): string {
+  const ratio = now.outUiAmount / now.inUiAmount / (before.outUiAmount / before.inUiAmount);
+  const percent = Math.abs(ratio - 1) * 100;
+  return `${percent.toFixed(percent < 10 ? 1 : 0)} % ${ratio < 1 ? 'less' : 'more'}`;
 }

@@ -1,4 +1,5 @@
 import { useRef } from 'preact/hooks';
+import { Button, Field } from '../../parts/parts.tsx';
 import { useShortcut } from '../../app/shortcuts.ts';
 import { isPart } from './amounts.ts';
 import { short } from '../../format/price.ts';
@@ -59,31 +60,27 @@ export function TicketFields(props: {
       </p>
       <div class="presets">
         {[...presetsOf(quoteMint), ...parts].map((value) => (
-          <button key={value} type="button" class="small" onClick={() => set({ amount: value })}>
+          <Button key={value} class="small" onClick={() => set({ amount: value })}>
             {isPart(value) ? value.replace('%', ' %') : `${value} ${quote}`}
-          </button>
+          </Button>
         ))}
       </div>
       <div class="pair">
-        <label>
-          <span>Slippage (%)</span>
-          <input
-            inputMode="decimal"
-            maxLength={6}
-            value={fields.slippage}
-            onInput={(event) => set({ slippage: event.currentTarget.value })}
-          />
-        </label>
-        <label>
-          <span>Priority fee (SOL)</span>
-          <input
-            inputMode="decimal"
-            maxLength={12}
-            placeholder="automatic"
-            value={fields.priorityFee}
-            onInput={(event) => set({ priorityFee: event.currentTarget.value })}
-          />
-        </label>
+        <Field
+          label="Slippage (%)"
+          inputMode="decimal"
+          maxLength={6}
+          value={fields.slippage}
+          onInput={(event) => set({ slippage: event.currentTarget.value })}
+        />
+        <Field
+          label="Priority fee (SOL)"
+          inputMode="decimal"
+          maxLength={12}
+          placeholder="automatic"
+          value={fields.priorityFee}
+          onInput={(event) => set({ priorityFee: event.currentTarget.value })}
+        />
       </div>
     </>
   );
