@@ -92,7 +92,7 @@ const side = 104;
 const maxPixels = 16_000_000;
 
 /** The one guard of all images in the page: a picture as a small square, without animation, as a `data:` URL; null if it cannot be drawn. Anyone may have made it. */
-export async function thumbnailOf(blob: Blob): Promise<string | null> {
+async function thumbnailOf(blob: Blob): Promise<string | null> {
   const url = URL.createObjectURL(blob);
   try {
     const image = await loaded(url);

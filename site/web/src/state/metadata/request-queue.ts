@@ -58,9 +58,12 @@ function next(): void {
       return nextLater();
     }
     atOnce++;
-    void list.loadNewest().then(() => {
-      atOnce--;
-      next();
-    });
+    void loadFrom(list);
   }
+}
+
+async function loadFrom(list: RequestQueue): Promise<void> {
+  await list.loadNewest();
+  atOnce--;
+  next();
 }
