@@ -1,15 +1,7 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
 import { titleOf } from '@sluice/site/web/app/titles.ts';
 import { EventList } from '@sluice/site/web/live/event-list.ts';
-import {
-  isNoAmount,
-  noFilters,
-  passesMigration,
-  passesNewToken,
-  passesTrade,
-  type Known,
-  type LiveFilters,
-} from '@sluice/site/web/live/filters.ts';
+import { isNoAmount, noFilters, passes, type Known, type LiveFilters } from '@sluice/site/web/live/filters.ts';
 import { describe, expect, it } from 'vitest';
 
 const known: Known = {
@@ -37,9 +29,9 @@ function passed(filters: Partial<LiveFilters>) {
   ] as unknown as readonly Migration[];
   const mintsOf = (list: readonly { readonly mint: string }[]): string => list.map(({ mint }) => mint.at(-1)).join('');
   return {
-    tokens: mintsOf(tokens.filter((one) => passesNewToken(one, all, known))),
-    trades: mintsOf(trades.filter((one) => passesTrade(one, all, known))),
-    migrations: mintsOf(migrations.filter((one) => passesMigration(one, all, known))),
+    tokens: mintsOf(tokens.filter((one) => passes(one, all, known))),
+    trades: mintsOf(trades.filter((one) => passes(one, all, known))),
+    migrations: mintsOf(migrations.filter((one) => passes(one, all, known))),
   };
 }
 

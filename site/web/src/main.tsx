@@ -2,20 +2,21 @@ import './style/base.css';
 import './style/layout.css';
 import './style/pages.css';
 import { render, type FunctionComponent } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { watchBrowserWallets } from './app/browser-wallets.ts';
-import { KeyList } from './app/key-list.tsx';
-import { PageTitle } from './app/page-title.tsx';
+import { KeyList } from './app/shortcuts.tsx';
 import { place, tokenHref, walletHref, type PageName, type Place } from './state/router.ts';
 import { Search } from './app/search.tsx';
 import { faultText, me, pageKey, readChain, readMe, simulated } from './state/server.ts';
 import { attempt, note, SignIn, signInByLink, signOut } from './app/sign-in.tsx';
 import { switchTheme, theme } from './app/theme.ts';
-import { pageNames } from './app/titles.ts';
+import { pageNames, titleOf } from './app/titles.ts';
 import { age, clockTime, isAddress, shortAddress, zoneText } from './format/text.ts';
 import { startFeed, stopFeed } from './live/feed.ts';
 import { LivePage } from './live/live.tsx';
 import { Button, Empty } from './parts/parts.tsx';
+import { shownSymbol } from './parts/token-name.tsx';
+import { nameOf, namesVersion } from './state/metadata/names.ts';
 import { useStore } from './state/store.ts';
 import { interruptedSince, isChainSilent, numbersAgeMs } from './state/stream-state.ts';
 
@@ -83,6 +84,25 @@ function App() {
       </footer>
     </>
   );
+}
+
+/**
+ * Names the page in the title of the document, and moves the focus to its content after each change: without a new document, the browser does
+ * neither. Draws nothing.
+ */
+function PageTitle({ place: { page, id } }: { readonly place: Place }) {
+  useStore(namesVersion);
+  const symbol = page === 'token' ? (nameOf(id)?.symbol ?? null) : null;
+  const title = titleOf({ page, id }, symbol === null ? null : shownSymbol({ mint: id, symbol }));
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current) document.querySelector('main')?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [page, id]);
+  return null;
 }
 
 function Header({ place: { page } }: { readonly place: Place }) {

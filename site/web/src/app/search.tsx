@@ -1,21 +1,25 @@
 import { SluiceError } from '@sluice/client';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
 import { shortUsd } from '../format/price.ts';
 import { age, ago, isAddress, shortAddress } from '../format/text.ts';
 import { capAgeMs, capOf, capsVersion } from '../state/metadata/market-caps.ts';
 import { findNames, nameOf, namesVersion, readCaps, readNames, type TokenName } from '../state/metadata/names.ts';
-import { useNow } from '../parts/hooks.ts';
+import { useNow, useSignal } from '../parts/hooks.ts';
 import { TokenIcon } from '../parts/icon.tsx';
 import { TokenNames } from '../parts/links.tsx';
 import { moveFocus } from '../parts/move-focus.ts';
 import { go, tokenHref, walletHref } from '../state/router.ts';
 import { faultText, requestsLeft, sluice } from '../state/server.ts';
+import { soon } from '../state/bounded.ts';
 import { useStore } from '../state/store.ts';
 
-/** A token, or an address that may be one or a wallet. */
-type Found =
-  | { readonly kind: 'token'; readonly mint: string; readonly name: TokenName }
-  | { readonly kind: 'address'; readonly address: string; readonly href: string; readonly title: string; readonly detail: string };
+interface Found {
+  readonly href: string;
+  /** Of a token that the page knows; its market cap is read. */
+  readonly mint?: string;
+  readonly content: ComponentChildren;
+}
 
 const maxFound = 8;
 /** Names and market caps are read once the text stays the same for this long, milliseconds. */
@@ -25,19 +29,29 @@ const maxRead = 50;
 /** While a smaller share of the key's requests is left, the known market caps suffice. */
 const minShareLeft = 0.3;
 
-const hrefOf = (found: Found): string => (found.kind === 'token' ? tokenHref(found.mint) : found.href);
-
 function find(text: string): readonly Found[] {
   const query = text.trim();
-  if (isAddress(query)) {
-    const address = shortAddress(query);
-    return [
-      { kind: 'address', address: query, href: tokenHref(query), title: `Token ${address}`, detail: 'by mint' },
-      { kind: 'address', address: query, href: walletHref(query), title: `Wallet ${address}`, detail: 'by address' },
-    ];
-  }
   if (query === '') return [];
-  return findNames(query, maxFound).map(([mint, name]) => ({ kind: 'token', mint, name }));
+  if (!isAddress(query)) {
+    return findNames(query, maxFound).map(([mint, name]) => ({
+      href: tokenHref(mint),
+      mint,
+      content: <FoundToken mint={mint} {...name} />,
+    }));
+  }
+  const found = (href: string, kind: string, by: string): Found => ({
+    href,
+    content: (
+      <>
+        <TokenIcon of={query} />{' '}
+        <b>
+          {kind} {shortAddress(query)}
+        </b>{' '}
+        <span class="faint">{by}</span>
+      </>
+    ),
+  });
+  return [found(tokenHref(query), 'Token', 'by mint'), found(walletHref(query), 'Wallet', 'by address')];
 }
 
 /** What the text finds, the largest first. While `isHeld`, the order stays as it is, so that nothing moves under the pointer or the focus. */
@@ -47,16 +61,11 @@ function useFound(text: string, isHeld: boolean): readonly Found[] {
   const last = useRef<{ readonly text: string; readonly found: readonly Found[] }>({ text: '', found: [] });
   if (!isHeld || last.current.text !== text) last.current = { text, found: find(text) };
   const { found } = last.current;
-  const mints = found.flatMap((one) => (one.kind === 'token' ? [one.mint] : [])).join(' ');
-  useEffect(() => {
+  const mints = found.flatMap(({ mint }) => mint ?? []).join(' ');
+  useSignal([mints], (signal) => {
     if (mints === '' || requestsLeft.share(performance.now()) < minShareLeft) return;
-    const ended = new AbortController();
-    const timer = setTimeout(() => void readCaps(mints.split(' '), ended.signal), readAfterMs);
-    return () => {
-      clearTimeout(timer);
-      ended.abort();
-    };
-  }, [mints]);
+    soon(() => void readCaps(mints.split(' '), signal), readAfterMs, signal)();
+  });
   return found;
 }
 
@@ -76,23 +85,14 @@ async function pageOf(address: string): Promise<string> {
 function useServerSearch(text: string): string {
   const query = text.trim();
   const [answer, setAnswer] = useState({ query: '', fault: '' });
-  useEffect(() => {
+  useSignal([query], (signal) => {
     if (query === '' || isAddress(query)) return;
-    const ended = new AbortController();
-    const say = (fault: string): void => {
-      if (!ended.signal.aborted) setAnswer({ query, fault });
+    const read = async (): Promise<void> => {
+      const fault = await readNames(query, maxRead, signal).then(() => '', faultText);
+      if (!signal.aborted) setAnswer({ query, fault });
     };
-    const read = (): Promise<void> =>
-      readNames(query, maxRead, ended.signal).then(
-        () => say(''),
-        (error: unknown) => say(faultText(error)),
-      );
-    const timer = setTimeout(() => void read(), readAfterMs);
-    return () => {
-      clearTimeout(timer);
-      ended.abort();
-    };
-  }, [query]);
+    soon(() => void read(), readAfterMs, signal)();
+  });
   if (answer.query !== query) return 'Searching …';
   if (answer.fault !== '') return answer.fault;
   return 'No token with this symbol or name was created lately or opened on this server. Any token opens by its mint: paste it.';
@@ -116,7 +116,7 @@ export function Search() {
         event.preventDefault();
         const query = text.trim();
         if (isAddress(query)) void pageOf(query).then(open);
-        else if (found[0] !== undefined) open(hrefOf(found[0]));
+        else if (found[0] !== undefined) open(found[0].href);
       }}
       onKeyDown={moveFocus}
     >
@@ -144,9 +144,9 @@ export function Search() {
           onFocusIn={() => setIsHeld(true)}
           onFocusOut={() => setIsHeld(false)}
         >
-          {found.map((one) => (
-            <a key={hrefOf(one)} class="token" href={hrefOf(one)} onClick={() => setText('')}>
-              {one.kind === 'token' ? <FoundToken mint={one.mint} name={one.name} /> : <FoundAddress {...one} />}
+          {found.map(({ href, content }) => (
+            <a key={href} class="token" href={href} onClick={() => setText('')}>
+              {content}
             </a>
           ))}
           {found.length === 0 && <p class="empty">{whyNone}</p>}
@@ -156,7 +156,7 @@ export function Search() {
   );
 }
 
-function FoundToken({ mint, name: { symbol, name, createdAtMs } }: { readonly mint: string; readonly name: TokenName }) {
+function FoundToken({ mint, symbol, name, createdAtMs }: TokenName & { readonly mint: string }) {
   const now = useNow();
   const capMs = capAgeMs(mint) ?? 0;
   return (
@@ -168,14 +168,6 @@ function FoundToken({ mint, name: { symbol, name, createdAtMs } }: { readonly mi
         </span>{' '}
         {createdAtMs !== undefined && <small>created {ago(createdAtMs, now)}</small>}
       </span>
-    </>
-  );
-}
-
-function FoundAddress({ address, title, detail }: { readonly address: string; readonly title: string; readonly detail: string }) {
-  return (
-    <>
-      <TokenIcon of={address} /> <b>{title}</b> <span class="faint">{detail}</span>
     </>
   );
 }

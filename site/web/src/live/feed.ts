@@ -6,8 +6,7 @@ import { learnImage } from '../state/metadata/images.ts';
 import { capOf, forgetCaps, learnCap } from '../state/metadata/market-caps.ts';
 import { learnName, nameOf } from '../state/metadata/names.ts';
 import { EventList } from './event-list.ts';
-import { noFilters, passesMigration, passesNewToken, passesTrade, type Known, type LiveFilters } from './filters.ts';
-import { refusalText } from './why-empty.ts';
+import { noFilters, passes, type Known, type LiveFilters } from './filters.ts';
 
 /** Maximum number of events of a kind that are remembered. Events that the filters hide are forgotten first, so rare matches stay. */
 const maxEvents = 400;
@@ -21,8 +20,9 @@ const drawEveryMs = 300;
 
 export type LiveChannel = keyof typeof past;
 
+/** Newest first. */
 export interface FeedState {
-  readonly tokens: readonly NewToken[];
+  readonly newTokens: readonly NewToken[];
   readonly trades: readonly Trade[];
   readonly migrations: readonly Migration[];
 }
@@ -40,7 +40,7 @@ export interface Connection {
 }
 
 const idle: Connection = { state: 'connecting', detail: '', missed: 0, rate: 0, delayMs: null, refused: {} };
-export const feed = new Store<FeedState>({ tokens: [], trades: [], migrations: [] });
+export const feed = new Store<FeedState>({ newTokens: [], trades: [], migrations: [] });
 export const connection = new Store<Connection>(idle);
 /** While true, events are remembered, but the lists do not change. */
 export const isPaused = new Store(false);
@@ -48,17 +48,18 @@ export const isPaused = new Store(false);
 export const filters = new Store<LiveFilters>(noFilters);
 export const known: Known = { nameOf, capOf };
 
-const tokens = new EventList<NewToken>(maxEvents, (event) => passesNewToken(event, filters.value, known));
-const trades = new EventList<Trade>(maxEvents, (event) => passesTrade(event, filters.value, known));
-const migrations = new EventList<Migration>(maxEvents, (event) => passesMigration(event, filters.value, known));
-let stops: readonly (() => void)[] = [];
+const isShown = (event: NewToken | Trade | Migration): boolean => passes(event, filters.value, known);
+const newTokens = new EventList<NewToken>(maxEvents, isShown);
+const trades = new EventList<Trade>(maxEvents, isShown);
+const migrations = new EventList<Migration>(maxEvents, isShown);
+let subscriptions: readonly { close(): void }[] = [];
 let events = 0;
 let delayMs: number | null = null;
 
 /** While the lists are paused, events are remembered only. */
 const draw = soon(() => {
   if (isPaused.value) return;
-  feed.set({ tokens: tokens.newestFirst, trades: trades.newestFirst, migrations: migrations.newestFirst });
+  feed.set({ newTokens: newTokens.newestFirst, trades: trades.newestFirst, migrations: migrations.newestFirst });
 }, drawEveryMs);
 
 function noteEvent(event: Trade | NewToken | Migration, isPast: boolean): void {
@@ -74,7 +75,7 @@ function noteEvent(event: Trade | NewToken | Migration, isPast: boolean): void {
 
 /** A retraction: the event never happened. */
 function retract(id: string): void {
-  for (const list of [tokens, trades, migrations]) list.remove(id);
+  for (const list of [newTokens, trades, migrations]) list.remove(id);
   draw();
 }
 
@@ -90,6 +91,26 @@ const common = {
   },
 } as const;
 
+const contents: Readonly<Record<LiveChannel, string>> = {
+  newTokens: 'new tokens',
+  trades: 'the trades of all tokens',
+  migrations: 'migrations',
+};
+
+/** Why the server does not send a list, for people. A plan that lacks the list is named with those that have it. */
+function refusalText(channel: LiveChannel, error: unknown): string {
+  const { plan, plans } = (error instanceof SluiceError ? error.details : {}) as { readonly plan?: string; readonly plans?: unknown };
+  if (plan === undefined || !Array.isArray(plans)) return faultText(error);
+  const others =
+    plans.length > 1
+      ? `The plans ${plans.join(' and ')} include`
+      : plans.length === 1
+        ? `The plan ${plans[0]} includes`
+        : 'No plan includes';
+  const instead = channel === 'trades' ? ' The page of a token shows its trades.' : '';
+  return `Your plan is ${plan}. ${others} ${contents[channel]}.${instead}`;
+}
+
 /** A subscription has ended for good. The server may refuse one list, while the others continue. */
 function end(channel: LiveChannel, error: unknown): void {
   const { value } = connection;
@@ -101,54 +122,43 @@ function end(channel: LiveChannel, error: unknown): void {
   );
 }
 
-/** Follows a channel, from its recent past on. Returns a function that ends it. */
-function follow<C extends LiveChannel>(
-  channel: C,
-  onEvent: (event: Exclude<EventOf<C>, { type: 'retract' }>, isPast: boolean) => void,
-): () => void {
-  const subscription = sluice.subscribe<C>(channel, {
+/** Follows a channel, from its recent past on. */
+function follow<C extends LiveChannel>(channel: C, add: (event: Exclude<EventOf<C>, { type: 'retract' | 'tokenMetadata' }>) => void) {
+  const subscription = sluice.subscribe<LiveChannel>(channel, {
     ...common,
     last: past[channel],
     onError: (error) => end(channel, error),
     onEvent: (event) => {
-      if (event.type === 'retract') retract(event.id);
-      else onEvent(event as Exclude<EventOf<C>, { type: 'retract' }>, subscription.isPast);
+      if (event.type === 'retract') return retract(event.id);
+      if (event.type === 'tokenMetadata') {
+        learnName(event.mint, event);
+        if (event.image !== null) learnImage(event.mint);
+        return;
+      }
+      if (event.type === 'newToken') learnName(event.mint, { ...event, createdAtMs: event.ts.received / 1_000 });
+      add(event as Parameters<typeof add>[0]);
+      noteEvent(event, subscription.isPast);
     },
   });
-  return () => subscription.close();
+  return subscription;
 }
 
 /** Follows all trades, new tokens and migrations on one connection, until `stopFeed`. */
 export function startFeed(): void {
-  if (stops.length > 0) return;
+  if (subscriptions.length > 0) return;
   connection.set(idle);
-  stops = [
-    follow('newTokens', (event, isPast) => {
-      const { symbol, name, creator } = event;
-      learnName(event.mint, { symbol, name, creator, ...(event.type === 'newToken' && { createdAtMs: event.ts.received / 1_000 }) });
-      if (event.type === 'tokenMetadata') {
-        if (event.image !== null) learnImage(event.mint);
-        return;
-      }
-      tokens.add(event);
-      noteEvent(event, isPast);
-    }),
-    follow('trades', (event, isPast) => {
-      trades.add(event);
-      noteEvent(event, isPast);
-    }),
-    follow('migrations', (event, isPast) => {
-      migrations.add(event);
-      noteEvent(event, isPast);
-    }),
+  subscriptions = [
+    follow('newTokens', (event) => newTokens.add(event)),
+    follow('trades', (event) => trades.add(event)),
+    follow('migrations', (event) => migrations.add(event)),
   ];
 }
 
 /** Ends the subscriptions and forgets what was seen. */
 export function stopFeed(): void {
-  for (const stop of stops) stop();
-  stops = [];
-  for (const list of [tokens, trades, migrations]) list.clear();
+  for (const subscription of subscriptions) subscription.close();
+  subscriptions = [];
+  for (const list of [newTokens, trades, migrations]) list.clear();
   forgetCaps();
   draw();
 }

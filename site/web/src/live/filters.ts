@@ -56,44 +56,29 @@ function passesSize(sol: number | null, { minSol }: LiveFilters): boolean {
   return min === null || (sol !== null && sol >= min);
 }
 
-const passesVenue = (pool: string, { venue }: LiveFilters): boolean => venue === '' || pool === venue;
 function passesToken(mint: string, { token }: LiveFilters, known: Known): boolean {
   const part = token.trim().toLowerCase();
   if (part === '' || mint.toLowerCase().includes(part)) return true;
   const name = known.nameOf(mint);
   return `${name?.symbol ?? ''} ${name?.name ?? ''}`.toLowerCase().includes(part);
 }
-/** An unknown creator passes no filter. */
+
+/** An unknown address passes no filter. */
 const passesAddress = (address: string | null | undefined, part: string): boolean => address?.includes(part.trim()) ?? part.trim() === '';
 
-export function passesNewToken(token: NewToken, filters: LiveFilters, known: Known): boolean {
+export function passes(event: NewToken | Trade | Migration, filters: LiveFilters, known: Known): boolean {
+  const { mint, pool, marketCapUsd } = event;
+  const [creator, sol, cap] =
+    'initialBuy' in event
+      ? [event.creator, event.initialBuy?.solAmount ?? null, known.capOf(mint)]
+      : [known.nameOf(mint)?.creator, event.solAmount, null];
   return (
-    passesVenue(token.pool, filters) &&
-    passesToken(token.mint, filters, known) &&
-    passesAddress(token.creator, filters.creator) &&
-    passesSize(token.initialBuy?.solAmount ?? null, filters) &&
-    passesCap(known.capOf(token.mint) ?? token.marketCapUsd, filters)
-  );
-}
-
-export function passesTrade(trade: Trade, filters: LiveFilters, known: Known): boolean {
-  return (
-    passesVenue(trade.pool, filters) &&
-    passesToken(trade.mint, filters, known) &&
-    passesAddress(known.nameOf(trade.mint)?.creator, filters.creator) &&
-    passesAddress(trade.trader, filters.trader) &&
-    passesSize(trade.solAmount, filters) &&
-    passesCap(trade.marketCapUsd, filters) &&
-    (filters.side === '' || trade.side === filters.side)
-  );
-}
-
-export function passesMigration(migration: Migration, filters: LiveFilters, known: Known): boolean {
-  return (
-    passesVenue(migration.pool, filters) &&
-    passesToken(migration.mint, filters, known) &&
-    passesAddress(known.nameOf(migration.mint)?.creator, filters.creator) &&
-    passesSize(migration.solAmount, filters) &&
-    passesCap(migration.marketCapUsd, filters)
+    (filters.venue === '' || pool === filters.venue) &&
+    passesToken(mint, filters, known) &&
+    passesAddress(creator, filters.creator) &&
+    passesSize(sol, filters) &&
+    passesCap(cap ?? marketCapUsd, filters) &&
+    (!('trader' in event) || passesAddress(event.trader, filters.trader)) &&
+    (!('side' in event) || filters.side === '' || event.side === filters.side)
   );
 }

@@ -1,4 +1,4 @@
-import type { Migration, NewToken } from '@sluice/client';
+import type { Migration, NewToken, Trade } from '@sluice/client';
 import { venueLabel } from '@sluice/shared/wire/venues.ts';
 import { useEffect, useState } from 'preact/hooks';
 import { readChain, readVenues } from '../state/server.ts';
@@ -14,10 +14,9 @@ import { useStore } from '../state/store.ts';
 import { interruptedSince } from '../state/stream-state.ts';
 import { useIsOwn } from '../parts/own-wallets.ts';
 import { connection, feed, filters, isPaused, known, type LiveChannel } from './feed.ts';
-import { isNoAmount, noFilters, passesMigration, passesNewToken, passesTrade, type LiveFilters } from './filters.ts';
+import { isNoAmount, noFilters, passes, type LiveFilters } from './filters.ts';
 import { capOf } from '../state/metadata/market-caps.ts';
 import { nameOf, namesVersion, wantName } from '../state/metadata/names.ts';
-import { whyEmpty } from './why-empty.ts';
 
 /** Rows that a list shows. */
 const shownRows = 60;
@@ -36,12 +35,12 @@ export function LivePage() {
   const chosen = useStore(filters);
   const isOwn = useIsOwn();
   const [list, setList] = useState<'tokens' | 'trades' | 'migrations'>('tokens');
-  const { tokens, trades, migrations } = useStore(feed);
+  const { newTokens, trades, migrations } = useStore(feed);
   useLoaded(readChain, 'chain', readChainMs);
   useStore(namesVersion);
-  const shownTokens = tokens.filter((token) => passesNewToken(token, chosen, known)).slice(0, shownRows);
-  const shownTrades = trades.filter((trade) => passesTrade(trade, chosen, known)).slice(0, shownRows);
-  const shownMigrations = migrations.filter((one) => passesMigration(one, chosen, known)).slice(0, shownRows);
+  const shownOf = <T extends NewToken | Trade | Migration>(all: readonly T[]): readonly T[] =>
+    all.filter((event) => passes(event, chosen, known)).slice(0, shownRows);
+  const [shownTokens, shownTrades, shownMigrations] = [shownOf(newTokens), shownOf(trades), shownOf(migrations)];
   const hasCreator = chosen.creator.trim() !== '';
   // The creator of a token may be what decides whether it is shown.
   useNames(hasCreator ? trades : shownTrades);
@@ -68,7 +67,7 @@ export function LivePage() {
       </div>
       <div class="live" data-list={list}>
         <Card id="new-tokens" title="New tokens" class="tokens">
-          {shownTokens.length === 0 ? <Why channel="newTokens" hidden={tokens.length} /> : <TokenTable tokens={shownTokens} />}
+          {shownTokens.length === 0 ? <Why channel="newTokens" hidden={newTokens.length} /> : <TokenTable tokens={shownTokens} />}
         </Card>
         <Card id="all-trades" title="Trades" class="trades">
           {shownTrades.length === 0 ? <Why channel="trades" hidden={trades.length} /> : <TradeTable trades={shownTrades} isOwn={isOwn} />}
@@ -85,11 +84,25 @@ export function LivePage() {
   );
 }
 
-/** Why a list is empty. */
+const quiet: Readonly<Record<LiveChannel, string>> = {
+  newTokens: 'Quiet: no token was created lately.',
+  trades: 'Quiet: nobody has traded lately.',
+  migrations: 'Quiet: no token has moved from its bonding curve to a pool lately.',
+};
+
+/** Why a list shows nothing. `hidden`: events that the filters hide. */
 function Why({ channel, hidden }: { readonly channel: LiveChannel; readonly hidden: number }) {
   const paused = useStore(isPaused);
   const interrupted = useStore(interruptedSince) !== null;
-  return <Empty>{whyEmpty(channel, hidden, paused, interrupted, useStore(connection))}</Empty>;
+  const { state, detail, refused } = useStore(connection);
+  const why = (): string => {
+    if (refused[channel] !== undefined) return refused[channel];
+    if (hidden > 0) return `The filters hide all ${hidden} that were received.`;
+    if (paused) return 'Paused.';
+    if (state === 'live') return interrupted ? 'Nothing arrives at present.' : quiet[channel];
+    return state === 'connecting' ? 'Loading …' : `Not connected: ${detail}`;
+  };
+  return <Empty>{why()}</Empty>;
 }
 
 /** Requests the names of the newest tokens of a list that are not known. */

@@ -2,14 +2,13 @@ import type { Trade } from '@sluice/client';
 import { useState } from 'preact/hooks';
 import { soon } from '../state/bounded.ts';
 import { faultText, sluice } from '../state/server.ts';
-import { OutLink, WalletLink } from './links.tsx';
+import { explorerTx, OutLink, WalletLink } from './links.tsx';
 import { useSignal } from './hooks.ts';
 import { Card, Empty, Reading } from './parts.tsx';
 import { Table, type Column } from './table.tsx';
 import { shortUsd, short } from '../format/price.ts';
 import { inQuoteCoin, tradePrice } from '../format/quote-coin.ts';
 import { clockTime } from '../format/text.ts';
-import { explorerTx } from '../format/explorers.ts';
 
 /** Trades that are remembered. */
 export const maxTrades = 200;

@@ -92,11 +92,6 @@ export async function readChain(): Promise<boolean | null> {
   return isSimulated;
 }
 
-/** When the oldest event was published that the server can still send, Unix milliseconds; null if that is unknown. */
-export async function readHistoryStart(): Promise<number | null> {
-  return (await readStatus()).stream.history.oldestAtMs;
-}
-
 /** What is left of the key's limit. */
 export const requestsLeft = new RequestsLeft();
 
@@ -119,11 +114,6 @@ export async function asSession(input: RequestInfo | URL, init: RequestInit = {}
   return response;
 }
 
-/** Requests a resource of the public interface as the session. */
-async function sessionRequest<T>(path: string, init: RequestInit = {}): Promise<T> {
-  return answerOf<T>(await asSession(path, init));
-}
-
 /** The bytes of an image, or null if the token has none. */
 export async function sessionImage(path: string): Promise<Blob | null> {
   const response = await asSession(path);
@@ -133,7 +123,7 @@ export async function sessionImage(path: string): Promise<Blob | null> {
 async function ticket(): Promise<string> {
   const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
   try {
-    return (await sessionRequest<{ readonly ticket: string }>('/api/ws-ticket', init)).ticket;
+    return (await answerOf<{ readonly ticket: string }>(await asSession('/api/ws-ticket', init))).ticket;
   } catch (error) {
     // The client shows this text while it reconnects.
     if (error instanceof TypeError) throw new TypeError(noAnswer, { cause: error });

@@ -24,7 +24,7 @@ import { Choice, Empty, Fault } from '../parts/parts.tsx';
 import { soon } from '../state/bounded.ts';
 import { useStore } from '../state/store.ts';
 import { axisLabels, inUnit, leastPrice, priceText, volumeText, type Bar, type Drawn, type Unit } from './chart-units.ts';
-import type { OwnTrade } from './own-trades.ts';
+import type { OwnTrade } from './use-token.ts';
 
 const intervals: readonly CandleInterval[] = ['1s', '5s', '15s', '1m', '5m', '15m', '1h', '4h', '1d'];
 /** Candles that are requested, and remembered. */

@@ -7,18 +7,16 @@ import { isAddress, shortAddress } from '../format/text.ts';
 import { learnImage } from '../state/metadata/images.ts';
 import { learnName, nameOf } from '../state/metadata/names.ts';
 import { TokenIcon } from '../parts/icon.tsx';
-import { DocsLink, OutLink, WalletLink } from '../parts/links.tsx';
+import { DocsLink, OutLink, tokenExplorers, WalletLink } from '../parts/links.tsx';
 import { AsOf, Card, Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
 import { NameMark, Outside, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
 import { useStore } from '../state/store.ts';
 import { CandleChart } from './chart.tsx';
-import { tokenExplorers } from '../format/explorers.ts';
 import { Holders } from './holders.tsx';
 import { Pools } from './pools.tsx';
 import { Tape } from '../parts/tape.tsx';
 import { Ticket } from '../trading/ticket/order-ticket.tsx';
-import { useOwnTrades } from './own-trades.ts';
-import { useToken } from './use-token.ts';
+import { useOwnTrades, useToken } from './use-token.ts';
 
 const priceFaults: Readonly<Record<NonNullable<TokenInfo['priceNullReason']>, string>> = {
   no_market: 'No supported venue trades this token.',

@@ -1,10 +1,9 @@
-import { explorerAccount } from '../../format/explorers.ts';
 import { dateTime, isAddress, shortAddress } from '../../format/text.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { OutLink } from '../../parts/links.tsx';
+import { explorerAccount, OutLink } from '../../parts/links.tsx';
 import { Card, Copy, Empty, Fault, Reading } from '../../parts/parts.tsx';
 import { useStore } from '../../state/store.ts';
-import { me, readHistoryStart, simulated } from '../../state/server.ts';
+import { me, readStatus, simulated } from '../../state/server.ts';
 import { useLoaded } from '../../parts/hooks.ts';
 import { maxTrades, useTrades } from '../../parts/tape.tsx';
 import { TradeTable } from '../../parts/trade-table.tsx';
@@ -69,7 +68,7 @@ const readHistoryMs = 60_000;
 
 /** How far back the list reaches: the stream has only the newest events. */
 function Reach({ trades, explorer }: { readonly trades: readonly Trade[]; readonly explorer: string | null }) {
-  const start = useLoaded(readHistoryStart, 'history', readHistoryMs).value;
+  const start = useLoaded(readStatus, 'history', readHistoryMs).value?.stream.history.oldestAtMs ?? null;
   const sinceMs = trades.length < maxTrades ? start : trades.at(-1)!.ts.received / 1_000;
   const since = sinceMs === null ? 'among the newest events' : `since ${dateTime(sinceMs)}`;
   return (

@@ -16,8 +16,8 @@ const known = new Set<string>();
 const thumbnails = new Map<string, string>();
 /** By mint: until when its image is not requested again. */
 const failed = new Map<string, number>();
-/** How many icons of a token can be seen. */
-const visible = new Map<string, number>();
+/** Icons that can be seen, by mint. */
+const visible = new Map<string, Set<Element>>();
 const queue = new RequestQueue(requestImage);
 /** Counts changes of the thumbnails. */
 export const imagesVersion = new Store(0);
@@ -37,17 +37,8 @@ export function learnImage(mint: string): void {
 
 const mints = new WeakMap<Element, string>();
 const observer = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    const mint = mints.get(target);
-    if (mint === undefined) continue;
-    if (isIntersecting) count(mint, 1);
-    else if (seen.has(target)) count(mint, -1);
-    if (isIntersecting) seen.add(target);
-    else seen.delete(target);
-  }
+  for (const { target, isIntersecting } of entries) setVisible(target, isIntersecting);
 });
-/** Icons that can be seen. */
-const seen = new Set<Element>();
 
 /** Loads the image of a token, if it has one, while the element can be seen. Returns a function that ends this. */
 export function showImage(mint: string, element: Element): () => void {
@@ -55,16 +46,22 @@ export function showImage(mint: string, element: Element): () => void {
   observer.observe(element);
   return () => {
     observer.unobserve(element);
-    if (seen.delete(element)) count(mint, -1);
+    setVisible(element, false);
   };
 }
 
-function count(mint: string, change: 1 | -1): void {
-  const now = (visible.get(mint) ?? 0) + change;
-  if (now > 0) visible.set(mint, now);
-  else visible.delete(mint);
-  if (now > 0) wantIfShown(mint);
-  else queue.drop(mint);
+function setVisible(element: Element, isVisible: boolean): void {
+  const mint = mints.get(element)!;
+  const icons = visible.get(mint) ?? new Set();
+  if (isVisible) icons.add(element);
+  else icons.delete(element);
+  if (icons.size > 0) {
+    visible.set(mint, icons);
+    wantIfShown(mint);
+  } else {
+    visible.delete(mint);
+    queue.drop(mint);
+  }
 }
 
 function wantIfShown(mint: string): void {

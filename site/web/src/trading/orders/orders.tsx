@@ -8,12 +8,11 @@ import { inQuoteCoin, quoteSymbol } from '../../format/quote-coin.ts';
 import { ago, dateTime, shortAddress } from '../../format/text.ts';
 import { nameOf, namesVersion, wantName } from '../../state/metadata/names.ts';
 import { useNow, useSignal } from '../../parts/hooks.ts';
-import { DocsLink, OutLink, TokenLink, WalletLink } from '../../parts/links.tsx';
+import { DocsLink, explorerTx, OutLink, TokenLink, WalletLink } from '../../parts/links.tsx';
 import { Button, Empty, Fact, Reading } from '../../parts/parts.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { soon } from '../../state/bounded.ts';
 import { useStore } from '../../state/store.ts';
-import { explorerTx } from '../../format/explorers.ts';
 import { ModeBadge, OrderBadge } from '../../parts/mode.tsx';
 import { aboutRent, errorText, stateText } from './words.ts';
 

@@ -1,10 +1,9 @@
 import type { OrderObject, TradeAnswer } from '@sluice/client';
 import { useEffect, useState } from 'preact/hooks';
 import { faultText, simulated, sluice } from '../../state/server.ts';
-import { explorerTx } from '../../format/explorers.ts';
 import { short, sol } from '../../format/price.ts';
 import { inQuoteCoin } from '../../format/quote-coin.ts';
-import { OutLink } from '../../parts/links.tsx';
+import { explorerTx, OutLink } from '../../parts/links.tsx';
 import { useSignal } from '../../parts/hooks.ts';
 import { Fault } from '../../parts/parts.tsx';
 import { useStore } from '../../state/store.ts';

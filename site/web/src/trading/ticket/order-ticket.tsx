@@ -9,7 +9,7 @@ import { OrderProgress } from '../orders/progress.tsx';
 import { Button, Card, Fault, Select } from '../../parts/parts.tsx';
 import { MintEnds, NameWarning, shownSymbol, type NamedToken } from '../../parts/token-name.tsx';
 import { useStore } from '../../state/store.ts';
-import { useShortcut } from '../../app/shortcuts.ts';
+import { useShortcut } from '../../app/shortcuts.tsx';
 import { useChosenWallet, useOwnWallets, type OwnWallet } from '../../parts/own-wallets.ts';
 import { BalanceLine, useBalances } from './balances.tsx';
 import { amountFor, isNumber, isPart, isSlippage, type Side } from './amounts.ts';

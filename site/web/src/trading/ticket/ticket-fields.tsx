@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks';
 import { Button, Field } from '../../parts/parts.tsx';
-import { useShortcut } from '../../app/shortcuts.ts';
+import { useShortcut } from '../../app/shortcuts.tsx';
 import { isPart } from './amounts.ts';
 import { short } from '../../format/price.ts';
 import { presetsOf, quoteSymbol } from '../../format/quote-coin.ts';
