@@ -49,9 +49,9 @@ const keys: readonly (readonly [string, string])[] = [
 export function KeyList() {
   const [isOpen, setOpen] = useState(false);
   const isOn = useStore(keysAct);
-  const setActs = (acts: boolean): void => {
-    localStorage.setItem(storedName, acts ? 'on' : 'off');
-    keysAct.set(acts);
+  const setActs = (isSet: boolean): void => {
+    localStorage.setItem(storedName, isSet ? 'on' : 'off');
+    keysAct.set(isSet);
   };
   useShortcut('?', () => setOpen(true));
   useShortcut('/', () => document.querySelector<HTMLElement>('input[type=search]')?.focus());
