@@ -14,6 +14,7 @@ import { pageNames, titleOf } from './app/titles.ts';
 import { age, clockTime, isAddress, shortAddress, zoneText } from './format/text.ts';
 import { startFeed, stopFeed } from './live/feed.ts';
 import { LivePage } from './live/live.tsx';
+import { useSignal } from './parts/hooks.ts';
 import { Button, Empty } from './parts/parts.tsx';
 import { shownSymbol } from './parts/token-name.tsx';
 import { nameOf, namesVersion } from './state/metadata/names.ts';
@@ -28,7 +29,6 @@ const maxPauseMs = 10_000;
 
 type Page = FunctionComponent<{ readonly id: string }>;
 type LaterPage = Exclude<PageName, 'live' | 'unknown'>;
-/** Pages that are loaded when they are first opened. */
 const laterPages: Readonly<Record<LaterPage, () => Promise<Page>>> = {
   token: async () => (await import('./token/token.tsx')).TokenPage,
   orders: async () => (await import('./trading/orders/orders.tsx')).OrdersPage,
@@ -140,18 +140,13 @@ function Header({ place: { page } }: { readonly place: Place }) {
             {account.kind === 'operator' || account.wallet === null ? named : `${shortAddress(account.wallet)} · ${account.plan}`}
           </span>
         )}
-        <button
-          type="button"
-          class="small"
-          aria-label={shown === 'dark' ? 'Use the light theme' : 'Use the dark theme'}
-          onClick={switchTheme}
-        >
+        <Button class="small" aria-label={shown === 'dark' ? 'Use the light theme' : 'Use the dark theme'} onClick={switchTheme}>
           {shown === 'dark' ? '☀' : '☾'}
-        </button>
+        </Button>
         {account !== null && (
-          <button type="button" class="small" onClick={signOut}>
+          <Button class="small" onClick={signOut}>
             Sign out
-          </button>
+          </Button>
         )}
       </div>
       {account !== null && <NumbersAge />}
@@ -170,9 +165,9 @@ function NoteLine() {
         </Button>
       )}
       {shown !== null && (
-        <button type="button" class="plain" aria-label="Close this message" onClick={() => note.set(null)}>
+        <Button class="plain" aria-label="Close this message" onClick={() => note.set(null)}>
           ×
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -186,7 +181,6 @@ function NumbersAge() {
   );
 }
 
-/** Says since when the numbers of the page may be old, and why. */
 function StreamLine() {
   const since = useStore(interruptedSince);
   const why = useStore(isChainSilent) ? 'No news of the chain arrives at the server.' : 'The stream is interrupted.';
@@ -223,16 +217,12 @@ function UnknownPage({ path }: { readonly path: string }) {
 
 function Later({ page, id }: { readonly page: LaterPage; readonly id: string }) {
   const [loaded, setLoaded] = useState<{ readonly page: PageName; readonly Shown: Page } | null>(null);
-  useEffect(() => {
-    let isCurrent = true;
+  useSignal([page], (signal) => {
     void attempt(async () => {
       const Shown = await laterPages[page]();
-      if (isCurrent) setLoaded({ page, Shown });
+      if (!signal.aborted) setLoaded({ page, Shown });
     });
-    return () => {
-      isCurrent = false;
-    };
-  }, [page]);
+  });
   if (loaded?.page !== page) return <Empty>Loading …</Empty>;
   const { Shown } = loaded;
   return <Shown key={id} id={id} />;

@@ -7,7 +7,6 @@ const linkForm = /^#sign-in=([0-9A-Za-z_-]{16,256})$/;
 export interface Note {
   readonly text: string;
   readonly kind: 'plain' | 'fault';
-  /** An action that the visitor may choose. */
   readonly action?: { readonly name: string; readonly run: () => void };
 }
 /** A message at the top of the page. */

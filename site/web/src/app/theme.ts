@@ -11,7 +11,6 @@ function stored(): Theme | null {
 
 const current = (): Theme => stored() ?? (prefersDark.matches ? 'dark' : 'light');
 
-/** The shown theme: what the visitor chose, otherwise what the system prefers. */
 export const theme = new Store<Theme>(current());
 
 function apply(): void {

@@ -56,7 +56,6 @@ let subscriptions: readonly { close(): void }[] = [];
 let events = 0;
 let delayMs: number | null = null;
 
-/** While the lists are paused, events are remembered only. */
 const draw = soon(() => {
   if (isPaused.value) return;
   feed.set({ newTokens: newTokens.newestFirst, trades: trades.newestFirst, migrations: migrations.newestFirst });
@@ -73,7 +72,6 @@ function noteEvent(event: Trade | NewToken | Migration, isPast: boolean): void {
   draw();
 }
 
-/** A retraction: the event never happened. */
 function retract(id: string): void {
   for (const list of [newTokens, trades, migrations]) list.remove(id);
   draw();
@@ -154,7 +152,6 @@ export function startFeed(): void {
   ];
 }
 
-/** Ends the subscriptions and forgets what was seen. */
 export function stopFeed(): void {
   for (const subscription of subscriptions) subscription.close();
   subscriptions = [];

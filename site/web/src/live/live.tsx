@@ -18,7 +18,6 @@ import { isNoAmount, noFilters, passes, type LiveFilters } from './filters.ts';
 import { capOf } from '../state/metadata/market-caps.ts';
 import { nameOf, namesVersion, wantName } from '../state/metadata/names.ts';
 
-/** Rows that a list shows. */
 const shownRows = 60;
 /** Rows of trades and migrations whose tokens are looked up if the page did not see their creation: those that can be seen, and some more. */
 const namedRows = 24;
@@ -65,7 +64,7 @@ export function LivePage() {
           ]}
         />
       </div>
-      <div class="live" data-list={list}>
+      <div class="lists" data-list={list}>
         <Card id="new-tokens" title="New tokens" class="tokens">
           {shownTokens.length === 0 ? <Why channel="newTokens" hidden={newTokens.length} /> : <TokenTable tokens={shownTokens} />}
         </Card>

@@ -92,7 +92,6 @@ export async function readChain(): Promise<boolean | null> {
   return isSimulated;
 }
 
-/** What is left of the key's limit. */
 export const requestsLeft = new RequestsLeft();
 
 function noteLimit({ headers, ok }: Response): void {
@@ -137,7 +136,6 @@ export const sluice = new WatchedSluice({ url: location.origin, fetch: asSession
 /** For quotes: the next one is requested soon anyway, so none is worth a second attempt or a long wait. */
 export const quoting = new Sluice({ url: location.origin, fetch: asSession, retries: 0, timeoutMs: 4_000 });
 
-/** What went wrong, for people. */
 export function faultText(error: unknown): string {
   // What `fetch` rejects with. Browsers word it differently.
   if (error instanceof TypeError) return noAnswer;

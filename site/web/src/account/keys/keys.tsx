@@ -11,7 +11,6 @@ import { DeleteKey, NewKey, RotateKey, CreatedKey } from './dialogs.tsx';
 import { nameOfKey, type ListedKey } from './listed-key.ts';
 import { Usage } from './usage.tsx';
 
-/** How often the visible list is read again. */
 const refreshMs = 5_000;
 
 interface KeyList {

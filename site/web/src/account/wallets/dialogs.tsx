@@ -158,14 +158,13 @@ export function Export({ publicKey, onClose }: Omit<ChangeProps, 'onDone'>) {
   );
 }
 
-/** What a new paper wallet begins with, in SOL. */
-export const paperStart = 10;
+export const paperStartSol = 10;
 const maxPaperSol = 1_000_000;
 
 const solOf = (fields: FormData): number => Number(textIn(fields, 'sol'));
 
 function SolField() {
-  return <Field label="SOL" name="sol" type="number" min={0} max={maxPaperSol} step="any" defaultValue={String(paperStart)} required />;
+  return <Field label="SOL" name="sol" type="number" min={0} max={maxPaperSol} step="any" defaultValue={String(paperStartSol)} required />;
 }
 
 export function NewPaperWallet({ onClose, onDone }: Omit<ChangeProps, 'publicKey'>) {
@@ -186,7 +185,6 @@ export function NewPaperWallet({ onClose, onDone }: Omit<ChangeProps, 'publicKey
   );
 }
 
-/** Sets the balance of a paper wallet, or begins again. */
 export function PaperBalance({ publicKey, onClose, onDone }: ChangeProps) {
   return (
     <DialogForm

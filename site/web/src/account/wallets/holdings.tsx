@@ -8,7 +8,6 @@ import { AsOf, Fact, Fault, Reading } from '../../parts/parts.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 
 const refreshMs = 10_000;
-/** Holdings that one list shows. */
 const maxShown = 100;
 
 type Holding = Portfolio['holdings'][number];

@@ -17,12 +17,11 @@ import {
   NewPaperWallet,
   NewWallet,
   PaperBalance,
-  paperStart,
+  paperStartSol,
   RenameWallet,
 } from './dialogs.tsx';
 import { useWalletList, type OwnWallet, type WalletList } from '../../parts/own-wallets.ts';
 
-/** Wallets whose holdings are read and shown at once. */
 const shownAtOnce = 5;
 
 export function WalletsPage() {
@@ -60,7 +59,7 @@ export function WalletsPage() {
       {isPaper && (
         <section class="card row between">
           <p class="faint">
-            Paper wallets begin with {paperStart} SOL. Orders are filled from them at the prices of the market, with all fees. Nothing is
+            Paper wallets begin with {paperStartSol} SOL. Orders are filled from them at the prices of the market, with all fees. Nothing is
             sent.
           </p>
           <Button onClick={() => setOpen('paper')}>New paper wallet</Button>

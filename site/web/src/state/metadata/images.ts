@@ -22,12 +22,10 @@ const queue = new RequestQueue(requestImage);
 /** Counts changes of the thumbnails. */
 export const imagesVersion = new Store(0);
 
-/** The address of a token's thumbnail; null if there is none yet. */
 export function imageOf(mint: string): string | null {
   return thumbnails.get(mint) ?? null;
 }
 
-/** The metadata of the token names an image. */
 export function learnImage(mint: string): void {
   known.delete(mint);
   known.add(mint);

@@ -25,7 +25,6 @@ const drawEveryMs = 300;
 /** A first request makes the gateway fetch the document of a token. It is requested once more after this time. */
 const documentAfterMs = 6_000;
 
-/** Names of tokens by mint, from events and from requests. */
 const names = new Map<string, TokenName>(wellKnownNames);
 const queue = new RequestQueue(requestName);
 /** Counts changes, so that lists are drawn again. */

@@ -18,9 +18,7 @@ import { aboutRent, errorText, stateText } from './words.ts';
 
 type ListedOrder = OrderPage['orders'][number];
 const pageSize = 50;
-/** Orders that the page shows at most. */
 const maxOrders = 500;
-/** After a failure, the orders are read again this much later. */
 const retryMs = 4_000;
 /** After a change. Several come at once. */
 const changedMs = 300;

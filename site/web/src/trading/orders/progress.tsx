@@ -14,7 +14,6 @@ const steps = ['submitted', 'processed', 'confirmed', 'finalized'] as const;
 /** The stream reports changes at once. The order is also read regularly, in case the stream is disconnected. */
 const readEveryMs = 4_000;
 
-/** Follows one order until its state is final. */
 function useOrder(id: string | null): { readonly order: OrderObject | null; readonly fault: string | null } {
   const [order, setOrder] = useState<OrderObject | null>(null);
   const [fault, setFault] = useState<string | null>(null);
@@ -44,7 +43,6 @@ function useOrder(id: string | null): { readonly order: OrderObject | null; read
   return { order, fault };
 }
 
-/** What the wallet paid next to the trade. */
 function costsText({ networkFee, otherLamports }: NonNullable<OrderObject['fill']>): string {
   const rest = Number(otherLamports) / 1e9;
   return `Network fee ${sol(Number(networkFee) / 1e9)}, rent and tips ${sol(rest)}`;

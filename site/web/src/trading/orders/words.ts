@@ -20,7 +20,6 @@ const paperWords: Readonly<Partial<Record<Status, string>>> = {
   finalized: 'Filled on paper, at its quote. Nothing was sent.',
 };
 
-/** What a state means, for people. */
 export function stateText(status: Status, isPaper: boolean): string {
   return (isPaper ? paperWords[status] : undefined) ?? stateWords[status];
 }
@@ -43,7 +42,6 @@ export function errorText({ code, message }: { readonly code: ErrorCode; readonl
   return words === undefined || message.startsWith(words) ? message : `${words} ${message}`;
 }
 
-/** Why an order or a quote was refused, in plain words. */
 export function orderFault(error: unknown): string {
   const message = faultText(error);
   return error instanceof SluiceError ? errorText({ code: error.code as ErrorCode, message }) : message;

@@ -11,7 +11,6 @@ import type { SideQuote } from './live-quotes.ts';
 import { QuoteAge, Received } from './quotes.tsx';
 import type { ShownQuote } from './screen-quotes.ts';
 
-/** An order that the visitor asked for. */
 export interface OrderWish {
   readonly side: Side;
   /** Quote coins for a buy; tokens or a percentage for a sell. */
@@ -26,7 +25,6 @@ export interface OrderWish {
     readonly slippage: number;
     readonly priorityFee?: number;
     readonly dryRun?: boolean;
-    /** The bounds of the quote. */
     readonly minOut?: string;
     readonly maxIn?: string;
   };

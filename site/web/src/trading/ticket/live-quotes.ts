@@ -23,7 +23,6 @@ const leastSold = 0.000_001;
 const fewestTokens = 1;
 const inputs = ['pointermove', 'pointerdown', 'keydown', 'wheel', 'focus'] as const;
 
-/** What the visitor asks for. */
 export interface QuoteTerms {
   readonly mint: string;
   readonly amount: string;

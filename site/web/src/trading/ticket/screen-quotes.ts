@@ -2,7 +2,6 @@ import type { QuoteAnswer } from '@sluice/client';
 
 export type QuoteObject = QuoteAnswer['quote'];
 
-/** A quote as the screen shows it. */
 export interface ShownQuote {
   readonly quote: QuoteObject;
   readonly quoteMint: string;
@@ -42,7 +41,6 @@ export class ScreenQuotes {
     this.#current = shown;
   }
 
-  /** Nothing that was shown counts any more. */
   clear(): void {
     this.#current = null;
     this.#replaced = [];
