@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-/** What servers and streams call their states: the page uses these words as classes beside another one. */
+/** What servers and streams call their states: the page uses these words as classes next to another one. */
 const words = ['live', 'paper', 'off', 'ended', 'confirmed', 'finalized', 'failed', 'expired', 'unknown', 'submitted'];
 
 it.each(['base', 'layout', 'pages'])('%s.css has no rule for every element with a word of the server', (name) => {
