@@ -1,7 +1,6 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
-import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import type { MarketReader } from '@sluice/shared/market/market.ts';
 import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
@@ -153,14 +152,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isRefusing = (): boolean => (sharePort ? phase === 'ending' : isDraining());
   const end = async (): Promise<void> => {
     stopFollowingKeys();
-    hub.close();
-    reading.close();
-    await operations.close();
-    await transport?.close();
-    await trading.close();
-    await subscriber.close();
-    await fleet.close();
-    await keys.close();
+    for (const part of [hub, reading, operations, transport, trading, subscriber, fleet, keys]) await part?.close();
   };
   try {
     await hub.start();

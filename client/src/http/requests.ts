@@ -193,9 +193,10 @@ function isIdempotencyKey(text: unknown): boolean {
 }
 
 function withKey(fault: SluiceError, idempotencyKey: string, isUnknown: boolean): SluiceError {
+  const { code, retryable, status, details, requestId } = fault;
   const advice = `The outcome is unknown: call again with the same body and the idempotencyKey ${idempotencyKey}.`;
   const text = isUnknown ? `${fault.message.replace(/\.$/, '')}. ${advice}` : fault.message;
-  return new SluiceError(text, { ...fault, idempotencyKey });
+  return new SluiceError(text, { code, retryable, status, details, requestId, idempotencyKey });
 }
 
 /** Nothing was sent. */

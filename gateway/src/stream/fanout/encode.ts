@@ -24,8 +24,8 @@ function bytesOf(value: unknown, format: Format): number {
 }
 
 /** Divides parts, in their order, into groups of at most `maxBytes`. A group has at least one part. `baseBytes`: what each group needs anyway. */
-export function groupsOf<Part>(parts: readonly Part[], baseBytes: number, bytesOfPart: (part: Part) => number, maxBytes: number): Part[][] {
-  const groups: Part[][] = [];
+export function groupsOf<T>(parts: readonly T[], baseBytes: number, bytesOfPart: (part: T) => number, maxBytes: number): T[][] {
+  const groups: T[][] = [];
   let left = 0;
   for (const part of parts) {
     const bytes = bytesOfPart(part);

@@ -8,8 +8,7 @@ import { rawAmount } from '../../quote/amounts.ts';
 import { wrongFields } from '../../quote/best-quote.ts';
 import { shownStart, type PaperBalanceOf } from '@sluice/gateway/reads/wallets/paper-balance.ts';
 import type { PaperBalance } from '@sluice/gateway/store/sql/tables/orders/paper.ts';
-import type { StoredWallet } from '@sluice/gateway/store/sql/tables/wallets.ts';
-import { limitsOf } from '@sluice/gateway/store/interfaces/wallet-table.ts';
+import { limitsOf, type StoredWallet } from '@sluice/gateway/store/sql/tables/wallets.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { chainForOrder, type ChainIdentity } from '../../nodes/chain-identity.ts';
 import { orRefusal } from '../admission/admission.ts';
@@ -18,7 +17,7 @@ import { mayUseWallet, type WalletAccess } from '@sluice/gateway/accounts/wallet
 import { randomBytes } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { isOnCurve } from '@sluice/shared/solana/addresses/curve.ts';
-import { operatorAccountId } from '@sluice/gateway/store/interfaces/account-table.ts';
+import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
 
 /** Maximum number of paper wallets of one account. */
 const maxPaperWallets = 100;

@@ -106,8 +106,8 @@ function readSwap(reader: BorshReader, context: DecodeContext): VenueEvent | str
 }
 
 /** What a vault of a new pool received. A coin of the newer token program may withhold a part, which only the balances show. */
-function receivedBy(vault: string | undefined, program: string | undefined, sent: bigint, { tokenBalances }: DecodeContext): bigint {
-  if (program === tokenProgram) return sent;
+function receivedBy(vault: string | undefined, owner: string | undefined, sent: bigint, { tokenBalances }: DecodeContext): bigint {
+  if (owner === tokenProgram) return sent;
   return tokenBalances?.find(({ account }) => account === vault)?.after ?? sent;
 }
 
@@ -138,7 +138,7 @@ function readOpening({ view }: BorshReader, context: DecodeContext, form: progra
 export const decode = recordDecoder(
   [
     { discriminator: program.swapEvent, name: 'SwapEvent', minLength: swapEventLength, read: readSwap },
-    ...openingInstructions.map((form) => ({
+    ...program.openingInstructions.map((form) => ({
       discriminator: form.discriminator,
       name: 'an instruction that opens a pool',
       isInstruction: true as const,
