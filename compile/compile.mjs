@@ -1,29 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { basename, join } from 'node:path';
 import { buildsFolder, checkPath, digestOf, hasCode, isFresh, listSources, root, setCurrent, writeManifest } from './build-folder.mjs';
 import { ForeignCodeError, checkMachineCode, checkOrigin, loadOwn, packages, refusePnpManifests } from './inside-project.mjs';
 import { documents, exampleRecording, machineCode, programs, signer } from './programs.mjs';
 import { compileWeb } from './web.mjs';
 
-/**
- * Compiles the programs into a new folder under `.build`, and selects it. Programs that already run still start threads and signing
- * processes from their own build, so the newest few builds are not deleted.
- */
+/** Compiles into a new folder of `.build`, and selects it. Running programs still start threads from their own build, so some are not deleted. */
 const maxBuilds = 8;
 /** Compilations that may be under way. A draft before them was left by one that was killed. */
 const maxDrafts = 16;
@@ -75,17 +58,17 @@ async function compileInto(outdir) {
   ]);
   const page = await compileWeb(build, outdir);
   for (const metafile of [...results.map((result) => result.metafile), page]) checkOrigin(metafile);
-  copyFileSync(join(root, exampleRecording), join(outdir, basename(exampleRecording)));
+  fs.copyFileSync(join(root, exampleRecording), join(outdir, basename(exampleRecording)));
   writeDocuments(join(outdir, 'documents.json'));
   const rendered = execFileSync(process.execPath, [join(outdir, 'render-documents.js')], { maxBuffer: 64 * 1024 ** 2 });
-  writeFileSync(join(outdir, 'rendered.json'), rendered);
+  fs.writeFileSync(join(outdir, 'rendered.json'), rendered);
   refusePnpManifests();
 }
 
 /** The texts of the documents by their paths, as one file: a build contains no folders. @param {string} file */
 function writeDocuments(file) {
-  const texts = documents.map((path) => [path, readFileSync(join(root, path), 'utf8')]);
-  writeFileSync(file, JSON.stringify(Object.fromEntries(texts)));
+  const texts = documents.map((path) => [path, fs.readFileSync(join(root, path), 'utf8')]);
+  fs.writeFileSync(file, JSON.stringify(Object.fromEntries(texts)));
 }
 
 async function compile() {
@@ -94,26 +77,26 @@ async function compile() {
     const sources = listSources();
     const digest = digestOf(sources);
     const folder = join(buildsFolder, digest);
-    if (!existsSync(folder)) {
-      const draft = mkdtempSync(join(buildsFolder, 'draft-'));
+    if (!fs.existsSync(folder)) {
+      const draft = fs.mkdtempSync(join(buildsFolder, 'draft-'));
       try {
-        chmodSync(draft, folderMode);
+        fs.chmodSync(draft, folderMode);
         await compileInto(draft);
         writeManifest(draft, { digest, sources });
         if (listSources() !== sources) continue;
-        renameSync(draft, folder);
+        fs.renameSync(draft, folder);
       } catch (error) {
         // Another process has compiled the same sources.
         if (!hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
       } finally {
-        rmSync(draft, { recursive: true, force: true });
+        fs.rmSync(draft, { recursive: true, force: true });
       }
     } else {
       checkPath(folder, 'folder');
       writeManifest(folder, { digest, sources });
     }
     setCurrent(digest);
-    utimesSync(folder, new Date(), new Date());
+    fs.utimesSync(folder, new Date(), new Date());
     return removeOld(digest);
   }
   throw new Error('The sources changed during the compilation. Start again when they no longer change.');
@@ -121,27 +104,28 @@ async function compile() {
 
 function makeBuildsFolder() {
   try {
-    mkdirSync(buildsFolder, { mode: folderMode });
+    fs.mkdirSync(buildsFolder, { mode: folderMode });
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
   }
   checkPath(buildsFolder, 'folder');
-  if (lstatSync(buildsFolder).uid === process.getuid?.()) chmodSync(buildsFolder, folderMode);
+  if (fs.lstatSync(buildsFolder).uid === process.getuid?.()) fs.chmodSync(buildsFolder, folderMode);
 }
 
 /** @param {string} newest */
 function removeOld(newest) {
-  const folders = readdirSync(buildsFolder, { withFileTypes: true })
+  const folders = fs
+    .readdirSync(buildsFolder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && entry.name !== newest)
     .map(({ name }) => ({
       path: join(buildsFolder, name),
       draft: name.startsWith('draft-'),
-      atMs: statSync(join(buildsFolder, name)).mtimeMs,
+      atMs: fs.statSync(join(buildsFolder, name)).mtimeMs,
     }))
     .toSorted((a, b) => b.atMs - a.atMs);
   const old = folders.filter(({ draft }) => !draft).slice(maxBuilds - 1);
   const abandoned = folders.filter(({ draft }) => draft).slice(maxDrafts);
-  for (const { path } of [...old, ...abandoned]) rmSync(path, { recursive: true, force: true });
+  for (const { path } of [...old, ...abandoned]) fs.rmSync(path, { recursive: true, force: true });
 }
 
 /** A terminal shows why nothing else happens, if it takes more than two seconds. @param {() => Promise<void>} work */

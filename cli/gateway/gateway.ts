@@ -88,10 +88,7 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/**
- * Starts a gateway. It follows the bus, and serves the stream and HTTP until `close`. Rejects with a `SettingError` if it cannot listen on the
- * configured address, or the store in DATA_DIR cannot be opened.
- */
+/** Serves the stream and HTTP until `close`. Rejects with a `SettingError` if it cannot listen, or the store in DATA_DIR cannot be opened. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, bus, log, signal, embeddedIngest = noIngest } = options;
   signal.throwIfAborted();

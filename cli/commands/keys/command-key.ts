@@ -66,10 +66,7 @@ export function otherStore(command: string, { dataDir }: Config): string {
   return `${command} created this key in ${dataDir}. If the gateway uses another store, set its DATA_DIR or DATABASE_URL here, or pass --key.`;
 }
 
-/**
- * Gives the key to the client only if a gateway answers at this URL, and if its process does not belong to another user. Called before each
- * connection and request. The error says what is wrong and what to do. The client tries again, unless another attempt cannot succeed.
- */
+/** Gives the key only if a gateway answers at this URL, and its process does not belong to another user. The error says what is wrong and what to do. */
 export function keyForSluice(url: string, config: Config, key: () => Promise<string>): () => Promise<string> {
   let probedAtMs = Number.NEGATIVE_INFINITY;
   return async () => {

@@ -40,10 +40,7 @@ export function liquidityMet(quoteAmount: bigint, sqrtPriceBefore: bigint, sqrtP
   return way === 0n ? null : (quoteAmount << sqrtPriceBits) / way;
 }
 
-/**
- * The depth, but no more than either side of the pool holds. Otherwise, a few coins in a narrow price range would show a large depth. Null if the
- * balances of the vaults are unknown. The pool owns its vaults.
- */
+/** The depth, at most what either side holds, because few coins in a narrow range would show a large one. Null if the balances are unknown. */
 export function cappedDepth(state: PriceState, pool: string, isSell: boolean, balances: readonly TokenBalance[] | null): bigint | null {
   const vaults = (balances ?? []).filter(({ owner, before, after }) => owner === pool && before !== after);
   const received = vaults.filter(({ before, after }) => after > before);

@@ -43,10 +43,7 @@ export interface Swapped {
 
 const maxU128 = (1n << 128n) - 1n;
 
-/**
- * Computes a swap like the programs, step by step from one initialized tick to the next. The result is `too_large` if the swap needs more
- * ticks than there are, or more coins than the pool has.
- */
+/** Computes a swap like the programs, tick by tick. `too_large` if it needs more ticks than there are, or more coins than the pool has. */
 export function swapThrough(state: ConcentratedState, { amount, exactIn, aToB }: SwapOrder): Swapped | QuoteFault {
   const { feeRate, feeOnInput, ticks, split } = state;
   let { liquidity, sqrtPriceX64: sqrtPrice } = state;

@@ -113,10 +113,7 @@ export interface Quote {
 export const maxU64 = (1n << 64n) - 1n;
 const basisPoints = 10_000n;
 
-/**
- * The smallest amount to receive and the largest to pay, rounded so that the bound is never looser than the slippage allows. The amount
- * that the trader stated is exact, and therefore its own bound.
- */
+/** The smallest amount to receive and the largest to pay, never looser than the slippage allows. What the trader stated is exact. */
 export function slippageBounds(
   trade: QuotedTrade,
   quote: Pick<Quote, 'baseAmount' | 'traderQuote'>,
@@ -130,14 +127,8 @@ export function slippageBounds(
 }
 
 /** How much worse the average price of the trade is than the pool's price before it, without fees; in basis points, rounded up. */
-export function priceImpactBps({
-  side,
-  baseAmount,
-  quoteAmount,
-  fees,
-  priceQuote,
-  priceBase,
-}: Pick<Quote, 'side' | 'baseAmount' | 'quoteAmount' | 'fees' | 'priceQuote' | 'priceBase'>): number {
+export function priceImpactBps(quote: Pick<Quote, 'side' | 'baseAmount' | 'quoteAmount' | 'fees' | 'priceQuote' | 'priceBase'>): number {
+  const { side, baseAmount, quoteAmount, fees, priceQuote, priceBase } = quote;
   // What went through the pool.
   const base = side === 'buy' ? baseAmount + feesIn('base', fees) : baseAmount - feesIn('base', fees);
   const atPrice = base * priceQuote;

@@ -1,10 +1,7 @@
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Quote, QuotedTrade } from './quoting.ts';
 
-/**
- * Builds the instructions of trades, with their accounts in the order that the program requires. Pure. A pool that was opened for quotes
- * (`QuotedPool`) also builds instructions, from the same accounts.
- */
+/** Builds the instructions of trades, with their accounts in the order that the program requires. Pure. */
 
 /** Everything that the instruction depends on besides the pool's state. */
 export interface TradeOrder {
@@ -46,10 +43,7 @@ export interface BuiltTrade {
   readonly quoteMint: string;
   /** The user's token account of the token; it must exist before a buy. */
   readonly baseAccount: string;
-  /**
-   * The user's token account of the quote coin, if the program moves tokens; null if it moves SOL itself. For wrapped SOL it is `wrappedSol`,
-   * which is opened, filled and closed around the trade.
-   */
+  /** The user's account of the quote coin, `wrappedSol` for wrapped SOL, if the program moves tokens; null if it moves SOL itself. */
   readonly quoteAccount: string | null;
   /** Accounts that the program creates or grows, if necessary. `user` pays what their rent lacks, in addition to the trade's amounts. */
   readonly programAccounts: readonly ProgramAccount[];

@@ -94,10 +94,7 @@ export type DecodeOutcome =
   | { readonly kind: 'unknown'; readonly discriminator: string }
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/**
- * A pool whose address can be computed from the mint, and that only the program's own migration can open there: such a pool is the main pool of its
- * mint. Only its account shows whether it exists.
- */
+/** A pool that only the program's own migration can open at this address: the main pool of its mint. Its account shows whether it exists. */
 export interface DerivedPool {
   readonly address: string;
   /** Possible accounts of its base coin (one for each token program), and of its quote coin. Empty if the pool's own account shows its reserves. */

@@ -4,10 +4,7 @@ import { associatedTokenAddress } from './pda.ts';
 /** Addresses that one derivation caches, about 0.4 KB each. An address that was dropped is derived again. */
 const maxDerived = 20_000;
 
-/**
- * Derives each address once: about 30 µs the first time, a look-up afterwards. The arguments are addresses; `derive` must depend on nothing
- * else. If `derive` throws, nothing is cached and the error is passed on.
- */
+/** Derives each address once, in about 30 µs. `derive` must depend on nothing but its arguments, which are addresses; its errors are passed on. */
 export function keepDerived<Parts extends readonly string[]>(
   derive: (...parts: Parts) => string,
   max = maxDerived,

@@ -15,10 +15,7 @@ export function addressBytes(address: string): Uint8Array {
   return bytes;
 }
 
-/**
- * The program derived address with the highest bump that is off the Ed25519 curve, as the runtime finds it. It needs about two hashes and
- * two curve checks on average, so callers cache it. Throws RangeError on seeds that the runtime would refuse.
- */
+/** The address off the curve with the highest bump: about two hashes and two curve checks. Throws RangeError on seeds that the runtime refuses. */
 export function findProgramAddress(seeds: readonly Uint8Array[], programId: string): { address: string; bump: number } {
   if (seeds.length > maxSeeds) throw new RangeError(`At most ${maxSeeds} seeds, not ${seeds.length}.`);
   for (const seed of seeds) {

@@ -1,9 +1,6 @@
 import { encodeBase58 } from '../encoding/base58.ts';
 
-/**
- * Type of a field. `optional`: a number that may be missing. `key`: an address or a signature, read as base58. `indexes`: bytes, read as numbers. A table: a
- * nested message.
- */
+/** `optional`: a number that may be missing. `key`: bytes, read as base58. `indexes`: bytes, read as numbers. A table: a nested message. */
 type FieldType = 'number' | 'optional' | 'flag' | 'text' | 'bytes' | 'key' | 'indexes' | Fields;
 
 /** The fields of a message that are read, by their numbers. Others are skipped. A repeated field is a list. */

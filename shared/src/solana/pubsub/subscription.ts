@@ -21,10 +21,7 @@ export function accountSubscription(address: string): Subscription {
 }
 
 const kibibyte = 1024;
-/**
- * Longest notification of each kind, in bytes of JSON. The runtime cuts logs at 10,000 bytes, which escapes can grow to 60,000. Followed
- * accounts have at most `maxFollowedBytes` of data, those of programs a few hundred.
- */
+/** Bytes of the longest notification. The runtime cuts logs at 10,000 bytes, which escapes can grow to 60,000; accounts have `maxFollowedBytes`. */
 const maxNotificationBytes: ReadonlyMap<string, number> = new Map([
   ['slotNotification', kibibyte],
   ['logsNotification', 256 * kibibyte],

@@ -155,10 +155,7 @@ const known: ReadonlyMap<number, Extension | null> = new Map([
 
 const headerBytes = 4;
 
-/**
- * Reads the entries (u16 type, u16 length, value) after the account type of a Token-2022 mint, from byte `at`. Null if they exceed the
- * account, or if a known one has a wrong length or an invalid value: then nothing about the mint is reliable.
- */
+/** Reads the entries (u16 type, u16 length, value) from byte `at`. Null if one is cut short or invalid: then nothing of the mint is reliable. */
 export function readMintExtensions(data: Uint8Array, at: number): MintExtensions | null {
   const view = viewOf(data);
   const others: number[] = [];

@@ -165,13 +165,7 @@ function readTokenBalances(meta: Json, keys: readonly string[]): TokenBalance[] 
   return [...balances.values()];
 }
 
-interface Body {
-  readonly signature: string;
-  readonly version: TransactionVersion;
-  readonly keys: readonly string[];
-  readonly loaded: number;
-  readonly instructions: readonly TransactionInstruction[];
-}
+type Body = Pick<TransactionView, 'signature' | 'version' | 'accountKeys' | 'loadedAddresses' | 'instructions'>;
 
 function loadedKeys(meta: Json): string[] {
   const loaded = meta['loadedAddresses'];
@@ -190,8 +184,8 @@ function readEncoded(transaction: readonly unknown[], meta: Json): Body {
   return {
     signature: decoded.signatures[0] ?? fail('no signature'),
     version: decoded.version,
-    keys,
-    loaded: loaded.length,
+    accountKeys: keys,
+    loadedAddresses: loaded.length,
     instructions: decoded.instructions.map(({ programIdIndex, accountIndexes, data }) => ({
       programId: keyAt(keys, programIdIndex),
       accounts: accountIndexes.map((index) => keyAt(keys, index)),
@@ -211,8 +205,8 @@ function readJson(transaction: Json, meta: Json, version: unknown): Body {
   return {
     signature: textOf(listOf(transaction['signatures'], 'signatures')[0], 'signature'),
     version: version === 0 || version === 1 ? version : 'legacy',
-    keys,
-    loaded: parsed ? listed.filter((key) => isRecord(key) && key['source'] === 'lookupTable').length : loaded.length,
+    accountKeys: keys,
+    loadedAddresses: parsed ? listed.filter((key) => isRecord(key) && key['source'] === 'lookupTable').length : loaded.length,
     instructions: listOf(message['instructions'], 'instructions').map((value) => readInstruction(value, keys)),
   };
 }
@@ -232,20 +226,17 @@ export function readTransaction(answer: unknown, withInner = true): TransactionV
       : isRecord(transaction)
         ? readJson(transaction, meta, answer['version'])
         : fail('no transaction');
+    const keys = body.accountKeys;
     return {
+      ...body,
       kind: 'transaction',
-      signature: body.signature,
-      version: body.version,
-      feePayer: body.keys[0] ?? fail('no fee payer'),
+      feePayer: keys[0] ?? fail('no fee payer'),
       slot: integerOrNull(answer['slot']),
       blockTime: integerOrNull(answer['blockTime']),
       err: meta['err'] ?? null,
       logs: optionalList(meta['logMessages'], 'logMessages').map((line) => textOf(line, 'a log line')),
-      accountKeys: body.keys,
-      loadedAddresses: body.loaded,
-      instructions: body.instructions,
-      inner: withInner ? readInner(meta, body.keys) : null,
-      tokenBalances: withInner ? readTokenBalances(meta, body.keys) : null,
+      inner: withInner ? readInner(meta, keys) : null,
+      tokenBalances: withInner ? readTokenBalances(meta, keys) : null,
     };
   } catch (error) {
     if (error instanceof ShapeFault) return { kind: 'malformed', reason: error.message };
@@ -259,10 +250,7 @@ function isEventData(data: Uint8Array): boolean {
   return view.getUint32(0) === eventTagHigh && view.getUint32(4) === eventTagLow;
 }
 
-/**
- * The index, in the flattened list, of the instruction that called the instruction at `at`: the nearest earlier one whose stack height is one less. -1
- * for the top-level instruction; null if the heights do not show the caller.
- */
+/** The index of the caller of the instruction at `at`: the nearest earlier one, one level up; -1 for the top level; null if it is not shown. */
 function callerOf(list: readonly TransactionInnerInstruction[], at: number): number | null {
   const height = list[at]!.stackHeight;
   if (height === null || height < firstInnerHeight) return null;
@@ -321,10 +309,7 @@ export function readInnerEvents(view: TransactionView, eventAuthorities: Readonl
   return { refused, unreadable };
 }
 
-/**
- * Reports the instructions that begin with one of the prefixes of their program, top-level and inner. The path is that of `readLogs` for an event of the
- * instruction, with `i` at its end, because the instruction may also emit events.
- */
+/** Reports the instructions with one of the prefixes. The path is that of `readLogs` with `i` at its end: the instruction may also emit events. */
 export function readInstructions(
   view: TransactionView,
   prefixes: ReadonlyMap<string, readonly Uint8Array[]>,

@@ -17,10 +17,7 @@ export interface LogListeners {
   readonly onSlices?: (programId: string, line: string) => void;
   /** A program starts to run. */
   readonly onInvoke?: (programId: string) => void;
-  /**
-   * The text after `Program log: `, with the path that counts it among the program's events. Only text that begins with
-   * `textPrefix(programId)` is reported; null reports none.
-   */
+  /** The text after `Program log: ` with its path, counted among the program's events, if it begins with `textPrefix(programId)`; null: none does. */
   readonly onText?: (programId: string, path: string, text: string, order: number) => void;
   readonly textPrefix?: (programId: string) => string | null;
 }
@@ -54,10 +51,7 @@ function fault(malformed: string): LogReading {
   return { truncated: false, malformed, empty: false };
 }
 
-/**
- * Names one event of a transaction. `top` is the index of the top-level instruction. `inner` is the index of the inner instruction that
- * emitted the event (-1 for the top-level one). `before` is the number of earlier events of the same instruction.
- */
+/** The path of an event. `inner`: index of its inner instruction, -1 for the top-level one. `before`: earlier events of the same instruction. */
 export function eventPath(top: number, inner: number, before: number): string {
   const instruction = inner < 0 ? `${top}` : `${top}.${inner}`;
   return before === 0 ? instruction : `${instruction}+${before}`;
@@ -66,10 +60,7 @@ export function eventPath(top: number, inner: number, before: number): string {
 /** More than a transaction can have inner instructions. */
 const mostInner = 65_536;
 
-/**
- * The place of a record in its transaction: `started` inner instructions of the top-level instruction began before the record, an inner instruction itself
- * counted. What a program logs comes after the beginning of the newest one.
- */
+/** The place of a record. `started`: inner instructions that began before it, itself counted. What is logged comes after the newest beginning. */
 export function recordOrder(top: number, started: number, logged: boolean): number {
   return (top * mostInner + started) * 2 + (logged ? 1 : 0);
 }

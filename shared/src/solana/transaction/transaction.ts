@@ -103,18 +103,22 @@ function readHeader(cursor: WireReader): MessageHeader {
   return { requiredSignatures: cursor.u8(), readonlySigned: cursor.u8(), readonlyUnsigned: cursor.u8() };
 }
 
-/** Checks that the runtime makes for every version; returns null if the transaction passes. */
-function faultOf(transaction: DecodedTransaction, loadedKeys: number): string | null {
-  const { header, accountKeys, signatures, instructions } = transaction;
-  if (header.readonlySigned >= header.requiredSignatures) return 'the fee payer is not writable';
-  if (header.requiredSignatures + header.readonlyUnsigned > accountKeys.length) return 'the header counts more keys than the message has';
-  if (signatures.length !== header.requiredSignatures) return 'the number of signatures differs from the header';
-  const keys = accountKeys.length + loadedKeys;
-  for (const instruction of instructions) {
-    if (instruction.programIdIndex >= accountKeys.length) return 'a program index is outside the static keys';
-    for (const index of instruction.accountIndexes) if (index >= keys) return 'an account index is outside the keys';
+/** Makes the checks that the runtime makes for every version. The cursor has read all. */
+function checked(cursor: WireReader, parts: Omit<DecodedTransaction, 'kind'>): DecodedTransaction | MalformedTransaction {
+  if (cursor.failed) return malformed('the bytes end too early');
+  if (cursor.at !== cursor.bytes.length) return malformed('there are bytes after the end');
+  const { header, accountKeys, signatures, instructions, addressTableLookups } = parts;
+  if (header.readonlySigned >= header.requiredSignatures) return malformed('the fee payer is not writable');
+  if (header.requiredSignatures + header.readonlyUnsigned > accountKeys.length)
+    return malformed('the header counts more keys than the message has');
+  if (signatures.length !== header.requiredSignatures) return malformed('the number of signatures differs from the header');
+  const loaded = addressTableLookups.reduce((sum, lookup) => sum + lookup.writableIndexes.length + lookup.readonlyIndexes.length, 0);
+  const keys = accountKeys.length + loaded;
+  for (const { programIdIndex, accountIndexes } of instructions) {
+    if (programIdIndex >= accountKeys.length) return malformed('a program index is outside the static keys');
+    if (accountIndexes.some((index) => index >= keys)) return malformed('an account index is outside the keys');
   }
-  return null;
+  return { kind: 'decoded', ...parts };
 }
 
 function decodeLegacyOrV0(wire: Uint8Array): DecodedTransaction | MalformedTransaction {
@@ -143,23 +147,8 @@ function decodeLegacyOrV0(wire: Uint8Array): DecodedTransaction | MalformedTrans
           writableIndexes: [...cursor.part(cursor.compact())],
           readonlyIndexes: [...cursor.part(cursor.compact())],
         }));
-  if (cursor.failed) return malformed('the bytes end too early');
-  if (cursor.at !== wire.length) return malformed('there are bytes after the end');
-  const loadedKeys = addressTableLookups.reduce((sum, lookup) => sum + lookup.writableIndexes.length + lookup.readonlyIndexes.length, 0);
-  const transaction: DecodedTransaction = {
-    kind: 'decoded',
-    version,
-    signatures,
-    messageBytes,
-    header,
-    accountKeys,
-    recentBlockhash,
-    instructions,
-    addressTableLookups,
-    config: noConfig,
-  };
-  const fault = faultOf(transaction, loadedKeys);
-  return fault === null ? transaction : malformed(fault);
+  const message = { header, accountKeys, recentBlockhash, instructions, addressTableLookups };
+  return checked(cursor, { version, signatures, messageBytes, ...message, config: noConfig });
 }
 
 /** Config values in the order of their mask bits (SIMD-0385, `TransactionConfigMask`); null if the proposal forbids the mask. */
@@ -193,22 +182,8 @@ function decodeV1(wire: Uint8Array): DecodedTransaction | MalformedTransaction {
   }));
   const messageBytes = wire.subarray(0, cursor.at);
   const signatures = cursor.repeat(header.requiredSignatures, () => cursor.base58(signatureBytes));
-  if (cursor.failed) return malformed('the bytes end too early');
-  if (cursor.at !== wire.length) return malformed('there are bytes after the end');
-  const transaction: DecodedTransaction = {
-    kind: 'decoded',
-    version: 1,
-    signatures,
-    messageBytes,
-    header,
-    accountKeys,
-    recentBlockhash,
-    instructions,
-    addressTableLookups: [],
-    config,
-  };
-  const fault = faultOf(transaction, 0);
-  return fault === null ? transaction : malformed(fault);
+  const message = { header, accountKeys, recentBlockhash, instructions, addressTableLookups: [] };
+  return checked(cursor, { version: 1, signatures, messageBytes, ...message, config });
 }
 
 /** Decodes a signed transaction: legacy, v0, or v1 (in which the signatures follow the message). Never throws. */

@@ -114,10 +114,7 @@ function programAccountsOf(traded: PoolAndSettings, order: TradeOrder, { volume,
   return made;
 }
 
-/**
- * `buy_exact_quote_in` (an amount to spend), `buy` (tokens to receive) or `sell`. Quote coins, wrapped SOL included, move between token
- * accounts. Throws TypeError if an address of the order is invalid.
- */
+/** Quote coins, wrapped SOL included, move between token accounts. Throws TypeError if an address of the order is invalid. */
 export function buildPoolTrade(traded: PoolAndSettings, order: TradeOrder): BuiltTrade {
   const { pool } = traded;
   const parties = partiesOf(traded, order);

@@ -1,7 +1,4 @@
-/**
- * Layouts of PumpSwap's records as byte offsets from their first byte, including the eight bytes of the discriminator. Source: the IDL
- * `pump_amm` in `@pump-fun/pump-sdk` 2.0.0. Layouts have only grown at the end.
- */
+/** Byte offsets, with the eight bytes of the discriminator. Source: the IDL `pump_amm` in `@pump-fun/pump-sdk` 2.0.0. Layouts only grow at the end. */
 
 /** BuyEvent and SellEvent are equal up to here. The shortest layout (2025-03) ends before `coin_creator`. */
 export const tradeMinLength = 312;

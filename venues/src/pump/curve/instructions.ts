@@ -104,10 +104,7 @@ function programAccountsOf(traded: TradedCurve, order: TradeOrder, isSol: boolea
   return made;
 }
 
-/**
- * Builds `buy_exact_quote_in_v2` (an amount to spend), `buy_v2` (tokens to receive, or the rest of the curve) or `sell_v2`. If the quote
- * coin is SOL, the program moves lamports, so no wrapped SOL is needed. Throws TypeError if an address of the order is invalid.
- */
+/** If the quote coin is SOL, the program moves lamports, so no wrapped SOL is needed. Throws TypeError if an address of the order is invalid. */
 export function buildCurveTrade(pool: TradedCurve, order: TradeOrder): BuiltTrade {
   const parties = partiesOf(pool, order);
   const isBuy = order.trade.exact !== 'baseIn';

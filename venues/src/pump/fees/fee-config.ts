@@ -1,10 +1,7 @@
 import { BorshReader, hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
 import { usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 
-/**
- * FeeConfig of pump's fee program: the fees of a trade on a bonding curve or a PumpSwap pool. Each of the two programs has one. Source: IDL
- * `pump_fees` in `@pump-fun/pump-sdk` 2.0.0, and `FeeConfig::fees_for_quote_mint` as the SDKs implement it.
- */
+/** FeeConfig of pump's fee program, one for each of both programs. Source: IDL `pump_fees` of `@pump-fun/pump-sdk` 2.0.0, and its SDKs. */
 
 /** Basis points. */
 export interface FeeRates {

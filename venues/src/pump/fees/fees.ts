@@ -18,10 +18,7 @@ export function laterFee(reader: BorshReader, unusedBytes = 0): FeePart {
   return readFee(reader);
 }
 
-/**
- * The creator fee of a holder-reward coin goes to the holders. The event repeats the same amount as `holder_rewards`, but it is charged
- * once. The creator receives the difference.
- */
+/** The creator fee of a holder-reward coin goes to the holders: the event repeats the amount as `holder_rewards`, but it is charged once. */
 export function creatorPart(creatorFee: FeePart, holderRewards: FeePart): FeePart {
   if (holderRewards.amount === 0n) return creatorFee;
   if (holderRewards.amount >= creatorFee.amount) return noFee;

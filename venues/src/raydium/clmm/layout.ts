@@ -1,7 +1,4 @@
-/**
- * Layouts as byte offsets, including the eight bytes of the discriminator. Source: the program's published source (raydium-clmm, Apache 2.0);
- * recorded events and accounts agree with it.
- */
+/** Byte offsets, with the eight bytes of the discriminator. Source: the published raydium-clmm (Apache 2.0); recordings agree with it. */
 export const pool = {
   config: 9,
   mint0: 73,

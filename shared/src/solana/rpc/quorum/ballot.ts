@@ -13,10 +13,7 @@ export interface BallotOptions<T> {
   readonly agree: (one: T, other: T) => boolean;
 }
 
-/**
- * The newest answer of each endpoint to a question that is asked repeatedly. An answer is a vote from its arrival until the same endpoint gives a
- * newer one. Earlier results of a vote are ignored. Times are passed in, in milliseconds of one clock.
- */
+/** The newest answer of each endpoint to a question that is asked repeatedly. Times are passed in, in milliseconds of one clock. */
 export class Ballot<T> {
   readonly #options: BallotOptions<T>;
   readonly #votes: (HeldVote<T> | null)[];

@@ -40,10 +40,7 @@ export interface Electorate {
 }
 
 export type Verdict<T> =
-  /**
-   * `votes`: those that agree. `outvoted`: endpoints with another answer. `isMajority`: more than half of all endpoints agree; otherwise
-   * the others gave no usable answer.
-   */
+  /** `outvoted`: endpoints with another answer. `isMajority`: more than half of all agree; otherwise the others gave no usable answer. */
   | { readonly kind: 'agreed'; readonly votes: readonly Vote<T>[]; readonly outvoted: readonly number[]; readonly isMajority: boolean }
   /** All have answered or failed, and no value has more than half of the answers. */
   | { readonly kind: 'contradicted'; readonly votes: readonly Vote<T>[] }
