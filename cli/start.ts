@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { newToken, tokenHash } from '@sluice/gateway/accounts/secrets.ts';
+import { newToken, tokenHash } from '@sluice/gateway/accounts/sessions/sessions.ts';
 import { endReadyKey, readyKey } from '@sluice/gateway/auth/ready-key.ts';
 import { listWallets, openKeystore } from '@sluice/trading/signer/custody/keystore.ts';
 import { keystoreCost, keystoreName, paperKeystore, passphraseFileOf, readPassphrase } from '@sluice/trading/signer/custody/passphrase.ts';

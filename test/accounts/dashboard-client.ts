@@ -1,4 +1,4 @@
-import { newToken, tokenHash } from '@sluice/gateway/accounts/secrets.ts';
+import { newToken, tokenHash } from '@sluice/gateway/accounts/sessions/sessions.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { generateKeypair, signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { signInText, type SignInMessage } from '@sluice/gateway/accounts/sign-in/sign-in-message.ts';

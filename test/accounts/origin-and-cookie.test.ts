@@ -1,7 +1,6 @@
 import { networkOf } from '@sluice/gateway/ratelimit/address-limit.ts';
-import { publicOrigins } from '@sluice/gateway/accounts/sign-in/public-origins.ts';
-import { newToken } from '@sluice/gateway/accounts/secrets.ts';
-import { endedSessionCookie, sessionCookie, sessionTokenOf } from '@sluice/gateway/accounts/sessions/session-cookie.ts';
+import { publicOrigins } from '@sluice/gateway/accounts/public-origins.ts';
+import { endedSessionCookie, newToken, sessionCookie, sessionTokenOf } from '@sluice/gateway/accounts/sessions/sessions.ts';
 import { isSmallOrder } from '@sluice/shared/solana/addresses/curve.ts';
 import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { describe, expect, it } from 'vitest';

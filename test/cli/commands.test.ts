@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { readHaltMarks } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { maxHaltAgeMs } from '@sluice/gateway/store/halt/halt.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
-import { tokenHash } from '@sluice/gateway/accounts/secrets.ts';
+import { tokenHash } from '@sluice/gateway/accounts/sessions/sessions.ts';
 import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { atUsualPort, simnetPort } from '../../cli/start/local-node.ts';

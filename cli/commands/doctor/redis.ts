@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { gatewayStatusPrefix } from '@sluice/gateway/operations/presence.ts';
 import { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';

@@ -1,4 +1,4 @@
-import { newToken, tokenHash } from '@sluice/gateway/accounts/secrets.ts';
+import { newToken, tokenHash } from '@sluice/gateway/accounts/sessions/sessions.ts';
 import { newKeyId } from '@sluice/gateway/auth/key-format.ts';
 import { maxAccounts, operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';

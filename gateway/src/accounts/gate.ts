@@ -13,11 +13,18 @@ import type { Quota } from '../ratelimit/limiter.ts';
 import type { StoredAccount } from '../store/sql/tables/accounts.ts';
 import type { Store } from '../store/store.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
-import type { UsageOfKeys } from '../usage/usage-of-keys.ts';
+import type { UsageOfKeys } from '../usage/endpoints.ts';
 import type { Nonces } from './sign-in/nonces.ts';
-import { mayRead, originOfChange, publicOrigins, type PublicOrigin, type PublicOrigins } from './sign-in/public-origins.ts';
-import { sessionCookie, sessionTokenOf } from './sessions/session-cookie.ts';
-import { beginSession, findSession, isCsrfTokenOf, maxSessionMs, type SignedIn } from './sessions/sessions.ts';
+import { mayRead, originOfChange, publicOrigins, type PublicOrigin, type PublicOrigins } from './public-origins.ts';
+import {
+  beginSession,
+  findSession,
+  isCsrfTokenOf,
+  maxSessionMs,
+  sessionCookie,
+  sessionTokenOf,
+  type SignedIn,
+} from './sessions/sessions.ts';
 import type { WalletParts } from './wallets.ts';
 import type { SignInFault, SignInOutcome } from './sign-in/sign-in.ts';
 

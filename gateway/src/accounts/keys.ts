@@ -7,7 +7,7 @@ import type { Refusal } from '../http/answers.ts';
 import type { StoredAccount } from '../store/sql/tables/accounts.ts';
 import { maxKeysPerAccount, type StoredKey } from '../store/sql/tables/keys.ts';
 import type { Store } from '../store/store.ts';
-import type { UsageOfKeys } from '../usage/usage-of-keys.ts';
+import type { UsageOfKeys } from '../usage/endpoints.ts';
 import type { NewKeyBody } from './schemas.ts';
 
 /** Maximum number of keys in one list; the newest are listed. `unlisted` is the number of the others. */

@@ -10,9 +10,8 @@ import { Gate, type DashboardOptions } from './gate.ts';
 import { deleteKey, listKeys, makeKey, rotateKey, type Outcome } from './keys.ts';
 import { DefaultWalletBody, ImportBody, LinkBody, NewKeyBody, NewWalletBody, RotateBody, SignInBody } from './schemas.ts';
 import { choosePageKey } from './sessions/page-key.ts';
-import { endedSessionCookie } from './sessions/session-cookie.ts';
-import type { SignedIn } from './sessions/sessions.ts';
-import type { PublicOrigins } from './sign-in/public-origins.ts';
+import { endedSessionCookie, type SignedIn } from './sessions/sessions.ts';
+import type { PublicOrigins } from './public-origins.ts';
 import { offerSignIn, signInByLink, signInByWallet } from './sign-in/sign-in.ts';
 import { addWallet, chooseDefault, listOwnWallets, nameWallet, useFaucet, type WalletParts } from './wallets.ts';
 

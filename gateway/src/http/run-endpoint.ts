@@ -7,7 +7,6 @@ import { bodyCheck, type CheckBody } from './body/body.ts';
 import type { Caller, IdentifyCaller } from './callers/callers.ts';
 import { pathCheck, queryCheck, type CheckPath, type CheckQuery } from './callers/checks.ts';
 import { compressAnswer, mayCompress } from './body/content-coding.ts';
-import { deprecationLines } from './headers/deprecation.ts';
 import type { AdmitKeyless } from './callers/keyless.ts';
 import type { BrowserPages } from './router.ts';
 import type { BoundEndpoint, Call, EndpointAnswer, EndpointHandler } from './endpoint.ts';
@@ -179,4 +178,17 @@ function isUnchanged(request: HttpRequest, { ETag: tag }: Readonly<Record<string
 /** A tag without the mark of a weak one. */
 function opaque(tag: string): string {
   return tag.replace(/^W\//, '');
+}
+
+const unixSeconds = (day: string): number => Date.parse(`${day}T00:00:00Z`) / 1000;
+
+/** `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and the successor (RFC 5829) of a deprecated endpoint, as header lines. */
+function deprecationLines({ deprecated }: EndpointSpec): string {
+  if (deprecated === undefined) return '';
+  const { since, sunset, successor } = deprecated;
+  return linesOf({
+    Deprecation: `@${unixSeconds(since)}`,
+    Sunset: new Date(unixSeconds(sunset) * 1000).toUTCString(),
+    ...(successor === null ? {} : { Link: `<${successor}>; rel="successor-version"` }),
+  });
 }

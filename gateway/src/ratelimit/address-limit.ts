@@ -1,6 +1,5 @@
 import { gcraOf } from './gcra.ts';
-import type { LimitClock } from './limit-clock.ts';
-import type { Quota } from './limiter.ts';
+import type { LimitClock, Quota } from './limiter.ts';
 import { LocalLimits } from './local-limits.ts';
 
 /** Addresses that are counted at one time. Above this limit, the one with the oldest request is dropped. */

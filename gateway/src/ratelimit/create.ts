@@ -1,7 +1,6 @@
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { decisionOf, gcraOf } from './gcra.ts';
-import { processClock, type LimitClock } from './limit-clock.ts';
-import type { CountingLimiter } from './limiter.ts';
+import { processClock, type CountingLimiter, type LimitClock } from './limiter.ts';
 import { LocalLimits } from './local-limits.ts';
 import { openRedisLimits } from './redis-limits.ts';
 import { SharedLimiter } from './shared-limiter.ts';

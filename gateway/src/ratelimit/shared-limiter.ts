@@ -1,8 +1,7 @@
 import { RedisFault } from '@sluice/shared/bus/bus-error.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { decisionOf, gcraOf, type Gcra, type Taken } from './gcra.ts';
-import type { LimitClock } from './limit-clock.ts';
-import type { CountingLimiter, LimitDecision, Quota } from './limiter.ts';
+import type { CountingLimiter, LimitClock, LimitDecision, Quota } from './limiter.ts';
 import { LocalLimits } from './local-limits.ts';
 import type { SharedLimits } from './redis-limits.ts';
 

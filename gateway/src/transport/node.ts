@@ -5,11 +5,13 @@ import { Server as NetServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
 import { Descriptors } from './descriptors.ts';
-import { ReceivedRequest } from './request.ts';
-import { statusText } from './status-text.ts';
+import { decideUpgrade, ReceivedRequest } from './request.ts';
 import {
+  bodyLength,
+  headersIn,
   isBodiless,
   offeredSubprotocols,
+  statusText,
   streamSubprotocol,
   transportLimits,
   type HttpAnswer,
@@ -108,24 +110,13 @@ const socketOptions = {
 /** Ends a response, unless it has ended already or its connection is closed. */
 function respond(res: ServerResponse, request: HttpRequest, answer: HttpAnswer, closeConnection = false): void {
   if (res.headersSent || res.destroyed) return;
-  res.writeHead(answer.status, [
-    ...headerPairs(request, answer).flat(),
-    ...(isBodiless(answer.status) ? [] : ['Content-Length', String(bodyLength(answer))]),
-    ...(closeConnection ? ['Connection', 'close'] : []),
-  ]);
+  res.writeHead(answer.status, [...headerPairs(request, answer).flat(), ...(closeConnection ? ['Connection', 'close'] : [])]);
   res.end(res.req.method === 'HEAD' || isBodiless(answer.status) ? undefined : answer.body);
 }
 
-function bodyLength({ body }: HttpAnswer): number {
-  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
-}
-
-function headerPairs({ requestId }: HttpRequest, { lines, headers }: HttpAnswer): (readonly [string, string])[] {
-  const shared = lines
-    .split('\r\n')
-    .slice(1)
-    .map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)] as const);
-  return [['X-Request-Id', requestId], ...shared, ...Object.entries(headers)];
+function headerPairs({ requestId }: HttpRequest, answer: HttpAnswer): (readonly [string, string])[] {
+  const length = isBodiless(answer.status) ? [] : [['Content-Length', String(bodyLength(answer))] as const];
+  return [['X-Request-Id', requestId], ...headersIn(answer.lines), ...Object.entries(answer.headers), ...length];
 }
 
 /** Connections on which nothing more is served, because it is ambiguous where the next request begins. */
@@ -202,12 +193,10 @@ function refuseBroken(raw: Duplex, error: NodeJS.ErrnoException, handlers: Trans
 }
 
 function writeRaw(raw: Duplex, request: HttpRequest, answer: HttpAnswer): void {
-  const bodiless = isBodiless(answer.status);
-  const length = bodiless ? [] : [['Content-Length', String(bodyLength(answer))]];
-  const headers = [...headerPairs(request, answer), ...length, ['Connection', 'close']];
+  const lines = headerPairs(request, answer).map(([name, value]) => `${name}: ${value}\r\n`);
   raw.on('error', () => raw.destroy());
-  raw.write(`HTTP/1.1 ${statusText(answer.status)}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
-  raw.end(bodiless || request.method === 'HEAD' ? '' : answer.body);
+  raw.write(`HTTP/1.1 ${statusText(answer.status)}\r\n${lines.join('')}Connection: close\r\n\r\n`);
+  raw.end(isBodiless(answer.status) || request.method === 'HEAD' ? '' : answer.body);
   // Discards what still arrives, for a while. Otherwise the end of the connection would not be noticed.
   raw.resume();
   const cut = setTimeout(() => raw.destroy(), leftWithinMs);
@@ -280,19 +269,14 @@ function upgrade(asked: Upgrade, handlers: TransportHandlers, { log, streamPaths
     log.error({ err: error, requestId: request.requestId }, 'upgrade_failed');
     if (!raw.destroyed) writeRaw(raw, request, handlers.fault(request));
   };
-  try {
-    if (!streamPaths.includes(request.path)) {
-      serveOffer(asked, request, handlers)
-        .then((answer) => (answer === null ? undefined : settle({ refused: answer })))
-        .catch(fault);
-      return;
-    }
-    const outcome = descriptors.scarce ? { refused: handlers.full(request) } : handlers.upgrade(request);
-    if (outcome instanceof Promise) outcome.then((decide) => settle(decide())).catch(fault);
-    else settle(outcome);
-  } catch (error) {
-    fault(error);
+  if (streamPaths.includes(request.path)) {
+    if (descriptors.scarce) settle({ refused: handlers.full(request) });
+    else decideUpgrade(request, handlers, settle, fault);
+    return;
   }
+  serveOffer(asked, request, handlers)
+    .then((answer) => (answer === null ? undefined : settle({ refused: answer })))
+    .catch(fault);
 }
 
 function attach(native: WebSocket, rooms: Rooms, accept: (socket: StreamSocket) => SocketHandlers): void {

@@ -1,5 +1,5 @@
-import { requestId } from './request-id.ts';
-import type { HttpRequest } from './transport.ts';
+import { randomFillSync } from 'node:crypto';
+import type { HttpRequest, TransportHandlers, UpgradeOutcome } from './transport.ts';
 
 /** A received request. Its text is copied, except that `peer` may depend on the transport until `settle` is called. What only few handlers need is computed on access. */
 export class ReceivedRequest implements HttpRequest {
@@ -69,6 +69,25 @@ export class ReceivedRequest implements HttpRequest {
   }
 }
 
+/** Asks for the decision on a handshake. `settle` gets it in the turn of the event loop in which it was made; `fault`, why there is none. */
+export function decideUpgrade(
+  request: ReceivedRequest,
+  handlers: Pick<TransportHandlers, 'upgrade'>,
+  settle: (outcome: UpgradeOutcome) => void,
+  fault: (error: unknown) => void,
+): void {
+  try {
+    const outcome = handlers.upgrade(request);
+    if (!(outcome instanceof Promise)) settle(outcome);
+    else {
+      request.settle();
+      outcome.then((decide) => settle(decide())).catch(fault);
+    }
+  } catch (error) {
+    fault(error);
+  }
+}
+
 function mapOf(fields: readonly string[]): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (let i = 0; i < fields.length; i += 2) {
@@ -76,4 +95,19 @@ function mapOf(fields: readonly string[]): ReadonlyMap<string, string> {
     headers.set(fields[i]!, before === undefined ? fields[i + 1]! : `${before}, ${fields[i + 1]!}`);
   }
   return headers;
+}
+
+const acceptedForm = /^[A-Za-z0-9._-]{8,64}$/;
+const pool = Buffer.alloc(4096);
+let used = pool.length;
+
+/** The caller's `X-Request-Id` if it has 8 to 64 letters, digits, dots, underscores or hyphens; otherwise 24 random hex digits. */
+function requestId(given: string | undefined): string {
+  if (given !== undefined && acceptedForm.test(given)) return given;
+  if (used + 12 > pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += 12;
+  return pool.toString('hex', used - 12, used);
 }

@@ -1,4 +1,4 @@
-import { probePort } from './port-probe.ts';
+import { createServer } from 'node:net';
 import { startNodeTransport } from './node.ts';
 import type { StartTransport, Transport, TransportHandlers, TransportOptions } from './transport.ts';
 import { loadUws } from './uws-load.ts';
@@ -49,6 +49,15 @@ async function probedFault(options: TransportOptions): Promise<ListenFault | nul
     return listenFault(codeOf(error), options);
   }
   return options.tls === null ? null : { setting: 'TLS_CERT_FILE', what: 'the certificate cannot be used with the key in TLS_KEY_FILE' };
+}
+
+/** Rejects with the system's error if it is not possible to listen on `host:port`. */
+function probePort(host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()));
+  });
 }
 
 function listenFault(code: string, { host, port, sharePort }: TransportOptions): ListenFault | null {

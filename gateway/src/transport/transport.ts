@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Descriptors } from './descriptors.ts';
@@ -129,6 +130,24 @@ export interface Transport {
   stopListening(): Promise<void>;
   /** Closes everything that is still open. */
   close(): Promise<void>;
+}
+
+/** The text of a status line: `404 Not Found`. */
+export function statusText(status: number): string {
+  return `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
+}
+
+/** The bytes of a body. */
+export function bodyLength({ body }: HttpAnswer): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+}
+
+/** The headers in encoded lines (see `HttpAnswer.lines`). */
+export function headersIn(lines: string): (readonly [name: string, value: string])[] {
+  return lines
+    .split('\r\n')
+    .slice(1)
+    .map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]);
 }
 
 /** Answers of these statuses have neither body nor length (RFC 9110, section 6.4.1). */

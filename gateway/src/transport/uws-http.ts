@@ -1,8 +1,16 @@
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type * as UwsModule from 'uWebSockets.js';
 import { ReceivedRequest } from './request.ts';
-import { statusText } from './status-text.ts';
-import { isBodiless, transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody, type TransportHandlers } from './transport.ts';
+import {
+  bodyLength,
+  isBodiless,
+  statusText,
+  transportLimits,
+  type HttpAnswer,
+  type HttpRequest,
+  type ReceivedBody,
+  type TransportHandlers,
+} from './transport.ts';
 
 type Res = UwsModule.HttpResponse;
 type Req = UwsModule.HttpRequest;
@@ -68,7 +76,7 @@ function write(res: Res, request: ReceivedRequest, answer: HttpAnswer, closeConn
     for (const name in headers) res.writeHeader(name, headers[name]!);
     if (hasNoBody(request, answer)) endWithoutBody(res, answer, closeConnection);
     else if (closeConnection || body.length === 0) res.end(body, closeConnection);
-    else endWithBody(res, body);
+    else endWithBody(res, answer);
   });
 }
 
@@ -76,8 +84,9 @@ function write(res: Res, request: ReceivedRequest, answer: HttpAnswer, closeConn
  * Waits until the client reads, instead of buffering the body: the answer stays open until then, and uWebSockets.js cuts the connection if
  * the client sends a further request. Otherwise a client could fill the memory with small requests.
  */
-function endWithBody(res: Res, body: string | Uint8Array): void {
-  const total = lengthOf(body);
+function endWithBody(res: Res, answer: HttpAnswer): void {
+  const { body } = answer;
+  const total = bodyLength(answer);
   if (res.tryEnd(body, total)[1]) return;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   res.onAborted(ignoreAbort);
@@ -88,14 +97,14 @@ function endWithBody(res: Res, body: string | Uint8Array): void {
  * Ends a response without a body, but with the length that the body would have. The native call with a length waits for this number of
  * bytes, which never come. That is acceptable if the connection closes anyway; otherwise the length is written as a header.
  */
-function endWithoutBody(res: Res, { status, body }: HttpAnswer, closeConnection: boolean): void {
+function endWithoutBody(res: Res, answer: HttpAnswer, closeConnection: boolean): void {
   if (closeConnection) {
     // An incomplete answer needs an abort handler. Otherwise the process is aborted.
     res.onAborted(ignoreAbort);
-    res.endWithoutBody(lengthOf(body), true);
+    res.endWithoutBody(bodyLength(answer), true);
     return;
   }
-  if (!isBodiless(status)) res.writeHeader('Content-Length', String(lengthOf(body)));
+  if (!isBodiless(answer.status)) res.writeHeader('Content-Length', String(bodyLength(answer)));
   res.endWithoutBody();
 }
 
@@ -104,10 +113,6 @@ function hasNoBody({ method }: HttpRequest, { status }: HttpAnswer): boolean {
 }
 
 const ignoreAbort = (): void => undefined;
-
-function lengthOf(body: string | Uint8Array): number {
-  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
-}
 
 /** The headers of the request that is being read: names and values, alternating. */
 let fields: string[] = [];

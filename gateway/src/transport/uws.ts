@@ -1,5 +1,6 @@
 import type * as UwsModule from 'uWebSockets.js';
 import { Descriptors } from './descriptors.ts';
+import { decideUpgrade } from './request.ts';
 import {
   offeredSubprotocols,
   streamSubprotocol,
@@ -219,20 +220,8 @@ function socketBehavior(serving: HttpServing, cork: Cork, compression: Compressi
         if ('refused' in outcome) responder.end(outcome.refused);
         else responder.handOver(() => upgrade({ res, context, request }, outcome, cork));
       };
-      if (serving.isFull()) {
-        responder.end(handlers.full(request), true);
-        return;
-      }
-      try {
-        const outcome = handlers.upgrade(request);
-        if (!(outcome instanceof Promise)) settle(outcome);
-        else {
-          request.settle();
-          outcome.then((decide) => settle(decide())).catch(fault);
-        }
-      } catch (error) {
-        fault(error);
-      }
+      if (serving.isFull()) responder.end(handlers.full(request), true);
+      else decideUpgrade(request, handlers, settle, fault);
     },
     open: (native) => {
       const data = native.getUserData();

@@ -6,7 +6,16 @@ import type { Principal } from '../auth/principal.ts';
 import { ticketTtlMs, type Tickets } from '../auth/tickets.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointHandler } from '../http/endpoint.ts';
 import type { KeyLimits } from '../ratelimit/key-limit.ts';
-import type { UsageOfKeys } from './usage-of-keys.ts';
+import type { RequestMinutes } from '../ratelimit/request-minutes.ts';
+import type { KeyUsages } from '../stream/session/key-usage.ts';
+
+/** What keys use on this gateway. */
+export interface UsageOfKeys {
+  readonly minutes: Pick<RequestMinutes, 'of'>;
+  readonly streams: Pick<KeyUsages, 'of'>;
+  /** Gateways on the bus. Each counts its own requests and streams. */
+  readonly gateways: () => number;
+}
 
 export interface UsageParts {
   readonly limits: KeyLimits;

@@ -12,7 +12,7 @@ import {
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '@sluice/gateway/http/endpoint.ts';
 import { addressLimit } from '@sluice/gateway/ratelimit/address-limit.ts';
-import { processClock, type LimitClock } from '@sluice/gateway/ratelimit/limit-clock.ts';
+import { processClock, type LimitClock } from '@sluice/gateway/ratelimit/limiter.ts';
 import type { HttpRequest } from '@sluice/gateway/transport/transport.ts';
 import { pageHeaders } from '../dashboard/serve-page.ts';
 import { localUrl, textOfGateway } from './local-url.ts';

@@ -7,9 +7,8 @@ import { StoreUnavailableError } from '../../store/store-unavailable.ts';
 import type { HttpRequest } from '../../transport/transport.ts';
 import type { DashboardOptions } from '../gate.ts';
 import { principalOfKey } from './page-key.ts';
-import { mayRead, originOfChange, publicOrigins } from '../sign-in/public-origins.ts';
-import { sessionTokenOf } from './session-cookie.ts';
-import { findSession, isCsrfTokenOf } from './sessions.ts';
+import { mayRead, originOfChange, publicOrigins } from '../public-origins.ts';
+import { findSession, isCsrfTokenOf, sessionTokenOf } from './sessions.ts';
 
 /** The page names the key with which it acts. */
 const keyHeader = 'x-sluice-key';

@@ -4,10 +4,10 @@ import { isOnCurve, isSmallOrder } from '@sluice/shared/solana/addresses/curve.t
 import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import { newKeyId } from '../../auth/key-format.ts';
 import type { Store } from '../../store/store.ts';
-import type { PublicOrigin } from './public-origins.ts';
+import type { PublicOrigin } from '../public-origins.ts';
 import type { SignInBody } from '../schemas.ts';
 import { nonceMs, type Nonce, type Nonces } from './nonces.ts';
-import { tokenHash } from '../secrets.ts';
+import { tokenHash } from '../sessions/sessions.ts';
 import { parseSignInText, type SignInMessage } from './sign-in-message.ts';
 
 /** How far the clock of a wallet may be ahead. Some wallets set the time themselves. */

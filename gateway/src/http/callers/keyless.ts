@@ -1,6 +1,6 @@
 import { keylessQuota } from '@sluice/shared/wire/rest/endpoint.ts';
 import { addressLimit } from '../../ratelimit/address-limit.ts';
-import { processClock, type LimitClock } from '../../ratelimit/limit-clock.ts';
+import { processClock, type LimitClock } from '../../ratelimit/limiter.ts';
 import type { HttpRequest } from '../../transport/transport.ts';
 import type { Refusal } from '../answers.ts';
 import { apiKeyOf } from './credentials.ts';

@@ -1,5 +1,6 @@
 import type { Plan } from '@sluice/shared/config/plans.ts';
 import type { LimitDecision } from '../../ratelimit/limiter.ts';
+import { headersIn } from '../../transport/transport.ts';
 import { linesOf } from '../answers.ts';
 
 /** Names of the headers with the limit of a key. Pages of other origins may read them. */
@@ -37,8 +38,7 @@ export function rateLines({ requestsPerMinute }: Plan, { remaining, resetMs }: L
 
 /** The same as a map of headers, for answers without lines: handshakes. */
 export function rateHeaders(plan: Plan, decision: LimitDecision, nowMs: number): Record<string, string> {
-  const lines = rateLines(plan, decision, nowMs).split('\r\n').slice(1);
-  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]));
+  return Object.fromEntries(headersIn(rateLines(plan, decision, nowMs)));
 }
 
 /** Whole seconds until a request is accepted, at least one. */

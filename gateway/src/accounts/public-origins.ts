@@ -1,6 +1,6 @@
 import type { Config } from '@sluice/shared/config/config.ts';
 import { isLoopback } from '@sluice/shared/config/loopback.ts';
-import type { HttpRequest } from '../../transport/transport.ts';
+import type { HttpRequest } from '../transport/transport.ts';
 
 /** A public origin of the dashboard, in the form in which browsers send it. */
 export interface PublicOrigin {
