@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createGroups, type InTurn } from '@sluice/gateway/store/sql/sqlite/sqlite-groups.ts';
+import { Groups, type InTurn } from '@sluice/gateway/store/sql/sqlite/sqlite-groups.ts';
 import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import type { Database } from '@sluice/gateway/store/sql/database.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -112,8 +112,8 @@ describe('a group of transactions', () => {
       last = turn.catch(() => undefined);
       return turn;
     };
-    const groups = createGroups(db, inTurn, durable);
-    return Promise.allSettled([groups(async () => 'first'), groups(second), groups(async () => 'third')]);
+    const groups = new Groups(db, inTurn, durable);
+    return Promise.allSettled([groups.run(async () => 'first'), groups.run(second), groups.run(async () => 'third')]);
   }
 
   it('is one write', async () => {
@@ -171,12 +171,12 @@ describe('a group of transactions', () => {
 
   it('of one reports no success if its transaction is gone', async () => {
     const db = new FaultyConnection();
-    const groups = createGroups(
+    const groups = new Groups(
       db,
       (work) => work(),
       async () => undefined,
     );
-    const outcome = groups(async () => {
+    const outcome = groups.run(async () => {
       db.inTransaction = false;
     });
     await expect(outcome).rejects.toThrow('no transaction');

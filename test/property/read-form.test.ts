@@ -57,5 +57,5 @@ describe('the reader of forms', () => {
     ['a%00=b', '', 'must not contain U+0000'],
     ['__proto__=1', '__proto__', 'is not an allowed name'],
     [Array.from({ length: 65 }, (_, i) => `k${i}`).join('&'), 'k64', 'exceeds the maximum of 64 fields'],
-  ])('refuses %j', (text, name, what) => expect(readForm(encode(text))).toEqual({ ok: false, name, what }));
+  ])('refuses %j', (text, name, what) => expect(readForm(encode(text))).toEqual({ ok: false, at: name, what }));
 });

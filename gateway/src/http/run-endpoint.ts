@@ -3,13 +3,13 @@ import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpAnswer, HttpRequest, ReceivedBody } from '../transport/transport.ts';
 import { missingEndpoint, missingLists } from '../auth/plan-features.ts';
 import { commonLines, jsonLines, linesOf, refusalAnswer, type Refusal } from './answers.ts';
-import { bodyCheck, type CheckBody } from './body/body.ts';
+import { bodyCheck } from './body/body.ts';
 import type { Caller, IdentifyCaller } from './callers/callers.ts';
-import { pathCheck, queryCheck, type CheckPath, type CheckQuery } from './callers/checks.ts';
+import { pathCheck, queryCheck } from './callers/checks.ts';
 import { compressAnswer, mayCompress } from './body/content-coding.ts';
 import type { AdmitKeyless } from './callers/keyless.ts';
 import type { BrowserPages } from './router.ts';
-import type { BoundEndpoint, Call, EndpointAnswer, EndpointHandler } from './endpoint.ts';
+import type { BoundEndpoint, Call, EndpointAnswer } from './endpoint.ts';
 
 type Spec = EndpointSpec;
 type Answer = EndpointAnswer<Spec>;
@@ -26,41 +26,35 @@ export interface RunOptions {
   readonly log: Logger;
 }
 
-interface Prepared extends Pick<RunOptions, 'browserPages'> {
-  readonly spec: Spec;
-  readonly handler: EndpointHandler<Spec>;
-  readonly isOpen: boolean;
-  /** Null: it needs a key. */
-  readonly admitKeyless: AdmitKeyless | null;
-  readonly checkPath: CheckPath;
-  readonly checkQuery: CheckQuery;
-  readonly checkBody: CheckBody;
-  readonly deprecation: string;
-  readonly mayCompress: boolean;
-  /** Header lines of answers in JSON, the same for all callers. */
-  readonly lines: string;
-}
-
-/**
- * Wraps the handler of an endpoint with all checks: the caller, the limit of its key, scope and plan, and the schemas of path, query and
- * body.
- */
-export function prepareEndpoint({ spec, handler }: BoundEndpoint, options: RunOptions): RunEndpoint {
-  const { identify, admitKeyless, callerLines, browserPages, log } = options;
+/** What all requests of an endpoint share. */
+function prepare({ spec, handler }: BoundEndpoint, { admitKeyless, browserPages }: RunOptions) {
   const deprecation = deprecationLines(spec);
-  const endpoint: Prepared = {
+  return {
     spec,
     handler,
+    browserPages,
     isOpen: spec.access === 'open',
+    /** Null: it needs a key. */
     admitKeyless: spec.keyless === true ? admitKeyless : null,
     checkPath: pathCheck(spec),
     checkQuery: queryCheck(spec),
     checkBody: bodyCheck(spec),
     deprecation,
     mayCompress: mayCompress(spec),
-    browserPages,
+    /** Header lines of answers in JSON, the same for all callers. */
     lines: jsonLines + deprecation + (mayCompress(spec) ? varyLine : ''),
   };
+}
+type Prepared = ReturnType<typeof prepare>;
+
+/**
+ * Wraps the handler of an endpoint with all checks: the caller, the limit of its key, scope and plan, and the schemas of path, query and
+ * body.
+ */
+export function prepareEndpoint(bound: BoundEndpoint, options: RunOptions): RunEndpoint {
+  const { identify, callerLines, log } = options;
+  const endpoint = prepare(bound, options);
+  const { spec, isOpen } = endpoint;
   const fault = (request: HttpRequest, caller: Caller, error: unknown): HttpAnswer => {
     log.error({ err: error, requestId: request.requestId, endpoint: spec.id }, 'http_handler_failed');
     return render(endpoint, request, { error: 'INTERNAL' }, callerLines(request, caller));
@@ -69,24 +63,18 @@ export function prepareEndpoint({ spec, handler }: BoundEndpoint, options: RunOp
     const rendered = render(endpoint, request, answer, callerLines(request, caller));
     return endpoint.mayCompress ? compressAnswer(request, rendered) : rendered;
   };
-  const answerLate = async (request: HttpRequest, caller: Caller, answer: Promise<Answer>): Promise<HttpAnswer> => {
-    try {
-      return await send(request, caller, await answer);
-    } catch (error) {
-      return fault(request, caller, error);
-    }
-  };
   const serve = (request: HttpRequest, segments: readonly string[], body: ReceivedBody, caller: Caller) => {
     try {
       const answer = answerTo(endpoint, request, segments, body, caller);
-      return answer instanceof Promise ? answerLate(request, caller, answer) : send(request, caller, answer);
+      if (!(answer instanceof Promise)) return send(request, caller, answer);
+      return answer.then((made) => send(request, caller, made)).catch((error: unknown) => fault(request, caller, error));
     } catch (error) {
       return fault(request, caller, error);
     }
   };
-  const cost = { cost: endpoint.isOpen ? 0 : 1, pageQuota: spec.pageQuota } as const;
+  const cost = { cost: isOpen ? 0 : 1, pageQuota: spec.pageQuota } as const;
   return (request, segments, body) => {
-    const caller = identify(request, cost, !endpoint.isOpen);
+    const caller = identify(request, cost, !isOpen);
     return caller instanceof Promise
       ? caller.then((found) => serve(request, segments, body, found))
       : serve(request, segments, body, caller);

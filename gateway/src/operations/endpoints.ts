@@ -1,9 +1,9 @@
 import { isLoopback, nameOfHost } from '@sluice/shared/config/loopback.ts';
 import { metricsText, type Metric } from '@sluice/shared/operations/metric.ts';
 import { unhealthyParts, partReports, type Parts } from '@sluice/shared/operations/readiness.ts';
-import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
+import type { Status } from './report.ts';
 
 interface Health {
   readonly draining: boolean;
@@ -47,6 +47,6 @@ export function metricsBinding(metrics: () => Promise<readonly Metric[]>): Bound
 }
 
 /** `/status`: versions, uptime, lag and statistics of the gateway. */
-export function statusBinding(status: () => Promise<AnswerOf<typeof statusEndpoint>>): BoundEndpoint {
+export function statusBinding(status: () => Promise<Status>): BoundEndpoint {
   return bindEndpoint(statusEndpoint, async () => ({ json: await status() }));
 }

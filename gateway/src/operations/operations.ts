@@ -1,66 +1,23 @@
-import type { Config } from '@sluice/shared/config/config.ts';
-import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { Metric } from '@sluice/shared/operations/metric.ts';
 import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
+import type { Metric } from '@sluice/shared/operations/metric.ts';
 import type { PartFault, Parts } from '@sluice/shared/operations/readiness.ts';
 import { serveOperations, type OperationsServer } from '@sluice/shared/operations/server.ts';
-import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
-import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
-import type { Fleet } from './fleet.ts';
-import type { BoundEndpoint } from '../http/endpoint.ts';
-import type { OpenRequests } from '../http/open-requests.ts';
+import type { MarketHealth } from '../reads/market-health.ts';
 import { healthEndpoints, metricsBinding, statusBinding } from './endpoints.ts';
 import { LagMeter } from './lag.ts';
-import { gatewayMetrics, type ReadCounters } from './metrics.ts';
-import { gatewayParts } from './readiness.ts';
-import type { MarketHealth } from '../reads/market-health.ts';
-import { statusOf, type TradingStatus } from './report.ts';
-import type { Store } from '../store/store.ts';
-import type { Hub } from '../stream/hub.ts';
-import type { Transport } from '../transport/transport.ts';
+import { gatewayMetrics } from './metrics.ts';
+import { statusOf, type OperationsParts, type Status } from './report.ts';
 
-/** What the trading half reports about itself. */
-export interface TradingReports {
-  /** Why no order would be accepted; null if orders would be. */
-  fault(): PartFault;
-  /** Newest slot that the trading part knows itself; 0 if the part knows none. */
-  slot(): number;
-  metrics(): readonly Metric[];
-  status(): TradingStatus;
-}
-
-/** The sources of a gateway's reports about itself. */
-export interface OperationsParts {
-  readonly config: Pick<Config, 'redisUrls' | 'rpc' | 'operations' | 'allowedHosts'>;
-  readonly fleet: Fleet;
-  readonly hub: Hub;
-  readonly health: MarketHealth;
-  readonly counters: ReadCounters;
-  readonly store: Store | null;
-  readonly trading: TradingReports;
-  readonly requests: OpenRequests;
-  readonly transport: () => Transport | null;
-  readonly isDraining: () => boolean;
-  /** Metrics and readiness of what else runs in this process. */
-  readonly embeddedIngest: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
-  readonly log: Logger;
-}
+export type Operations = ReturnType<typeof createOperations>;
 
 /** `/livez`, `/readyz`, `/metrics` and `/status`, on the gateway's port, and on a second port if one is configured. */
-export interface Operations {
-  readonly endpoints: readonly BoundEndpoint[];
-  /** Opens the second port. Rejects with a `SettingError`. */
-  start(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export function createOperations(of: OperationsParts): Operations {
+export function createOperations(of: OperationsParts) {
   const { config, fleet, hub, health, counters, store, trading, requests, transport, isDraining, embeddedIngest, log } = of;
   const { limiter } = fleet;
   const started = { atMs: Date.now(), steadyMs: performance.now() };
   const meter = new ProcessMeter();
   const parts = (): Parts => ({
-    ...gatewayParts({ hub, health, store, limiter, rpc: counters.rpc(), trading: trading.fault() }),
+    ...gatewayParts(of),
     ...embeddedIngest.parts(),
   });
   const lagMeter = new LagMeter({ ownSlot: () => trading.slot(), health, now: () => performance.now() });
@@ -82,20 +39,8 @@ export function createOperations(of: OperationsParts): Operations {
     ...embeddedIngest.metrics(),
     ...(await meter.metrics()),
   ];
-  const status = async (): Promise<AnswerOf<typeof statusEndpoint>> =>
-    statusOf({
-      hub,
-      transport: transport(),
-      started,
-      draining: isDraining(),
-      bus: config.redisUrls,
-      statuses: await fleet.statuses(),
-      lag: lagMeter.lag,
-      parts: parts(),
-      rpc: counters.rpc(),
-      rpcUrls: config.rpc?.httpUrls ?? [],
-      trading: trading.status(),
-    });
+  const status = async (): Promise<Status> =>
+    statusOf(of, { started, statuses: await fleet.statuses(), lag: lagMeter.lag, parts: parts() });
   let second: OperationsServer | null = null;
   return {
     endpoints: [
@@ -103,7 +48,8 @@ export function createOperations(of: OperationsParts): Operations {
       statusBinding(status),
       metricsBinding(metrics),
     ],
-    start: async () => {
+    /** Opens the second port. Rejects with a `SettingError`. */
+    start: async (): Promise<void> => {
       lagMeter.start();
       const { metrics: place, sharePort } = config.operations;
       if (place === null) return;
@@ -121,10 +67,42 @@ export function createOperations(of: OperationsParts): Operations {
         log,
       });
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       meter.close();
       lagMeter.close();
       await second?.close();
     },
   };
+}
+
+/** Slots last about 200 ms. If ingest has received none for this long, the stream has stopped. */
+const maxSlotAgeMs = 10_000;
+
+/** The fault of each part that a gateway needs. One endpoint of several that fails is no fault. */
+function gatewayParts({ hub, health, store, fleet, counters, trading }: OperationsParts): Parts {
+  const rpc = counters.rpc();
+  return {
+    bus: hub.delivery.ready ? null : hub.delivery.linkUp ? 'The history of the bus is still being read.' : 'The link to the bus is down.',
+    ingest: ingestFault(health),
+    store: store?.health.fault() ?? null,
+    clock: store?.time.fault() ?? null,
+    limits: fleet.limiter.unavailable
+      ? 'Redis does not count requests. Each gateway counts its share, and refuses requests that can spend.'
+      : null,
+    chain: rpc.length > 0 && rpc.every(({ avoided }) => avoided) ? 'No RPC endpoint gives a usable answer.' : null,
+    trading: trading.fault(),
+  };
+}
+
+function ingestFault(health: MarketHealth): PartFault {
+  switch (health.fault()) {
+    case 'bus_down':
+      return 'Unknown, because the link to the bus is down.';
+    case 'no_ingest':
+      return 'No ingest process leads.';
+    case 'ingest_blind':
+      return 'No RPC endpoint of ingest is up.';
+    case null:
+      return (health.slotAgeMs() ?? 0) > maxSlotAgeMs ? 'Ingest has received no new slot.' : null;
+  }
 }

@@ -1,47 +1,71 @@
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import type { Metric } from '@sluice/shared/operations/metric.ts';
+import { partReports, type PartFault, type Parts } from '@sluice/shared/operations/readiness.ts';
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
+import { shownHost } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
-import { partReports, type Parts } from '@sluice/shared/operations/readiness.ts';
-import type { EndpointHealth } from '@sluice/shared/solana/rpc/rpc.ts';
-import { shownHost } from '@sluice/shared/solana/rpc/answers/node-text.ts';
+import manifest from '../../package.json' with { type: 'json' };
 import { apiVersion } from '../http/answers.ts';
-import { chainStatus, sourceStatuses } from './ingest-report.ts';
-import type { Lag } from './lag.ts';
+import type { OpenRequests } from '../http/open-requests.ts';
+import type { MarketHealth } from '../reads/market-health.ts';
+import type { Store } from '../store/store.ts';
 import type { Hub } from '../stream/hub.ts';
 import type { Transport } from '../transport/transport.ts';
-import manifest from '../../package.json' with { type: 'json' };
+import type { Fleet } from './fleet.ts';
+import { chainStatus, sourceStatuses } from './ingest-report.ts';
+import type { Lag } from './lag.ts';
+import type { ReadCounters } from './metrics.ts';
 
 /** Version of the program. */
 export const { version } = manifest;
 
-type Status = AnswerOf<typeof statusEndpoint>;
+export type Status = AnswerOf<typeof statusEndpoint>;
 
 /** What `/status` says of trading; null if this gateway does not trade. */
 export type TradingStatus = Pick<Status, 'orders' | 'trading'>;
 
-export interface StatusParts {
+/** What the trading half reports about itself. */
+export interface TradingReports {
+  /** Why no order would be accepted; null if orders would be. */
+  fault(): PartFault;
+  /** Newest slot that the trading part knows itself; 0 if the part knows none. */
+  slot(): number;
+  metrics(): readonly Metric[];
+  status(): TradingStatus;
+}
+
+/** The sources of a gateway's reports about itself. */
+export interface OperationsParts {
+  readonly config: Pick<Config, 'redisUrls' | 'rpc' | 'operations' | 'allowedHosts'>;
+  readonly fleet: Fleet;
   readonly hub: Hub;
-  readonly transport: Transport | null;
+  readonly health: MarketHealth;
+  readonly counters: ReadCounters;
+  readonly store: Store | null;
+  readonly trading: TradingReports;
+  readonly requests: OpenRequests;
+  readonly transport: () => Transport | null;
+  readonly isDraining: () => boolean;
+  /** Metrics and readiness of what else runs in this process. */
+  readonly embeddedIngest: { readonly metrics: () => readonly Metric[]; readonly parts: () => Parts };
+  readonly log: Logger;
+}
+
+interface StatusNow {
   /** When the process began to serve: by the wall clock, which is shown, and by the steady clock. */
   readonly started: { readonly atMs: number; readonly steadyMs: number };
-  readonly draining: boolean;
-  /** Addresses of the bus; null if it is in this process. The status shows only whether there are any. */
-  readonly bus: readonly string[] | null;
   readonly statuses: readonly BusStatus[];
   readonly lag: Lag;
-  /** What is wrong with each part. */
   readonly parts: Parts;
-  /** The RPC endpoints, in the order of the settings. */
-  readonly rpc: readonly EndpointHealth[];
-  /** Their URLs, in the same order. */
-  readonly rpcUrls: readonly string[];
-  /** Of trading. */
-  readonly trading: TradingStatus;
 }
 
 /** The body of `/status`. It contains no keys, clients or addresses, and of the hosts of nodes only what `shownHost` gives. */
-export function statusOf(of: StatusParts): Status {
-  const { hub, transport, started, draining, bus, statuses, lag, parts, rpc, rpcUrls, trading } = of;
+export function statusOf(
+  { hub, transport, isDraining, config, counters, trading }: OperationsParts,
+  { started, statuses, lag, parts }: StatusNow,
+): Status {
   const { stats, fanout, dialect, history } = hub;
   const ingests = statuses.filter(({ name }) => name.startsWith('ingest:'));
   return {
@@ -49,23 +73,28 @@ export function statusOf(of: StatusParts): Status {
     version,
     apiVersion,
     node: process.versions.node,
-    transport: transport?.kind ?? null,
+    transport: transport()?.kind ?? null,
     startedAtMs: started.atMs,
     uptimeMs: Math.round(performance.now() - started.steadyMs),
-    draining,
+    draining: isDraining(),
     lag,
     parts: partReports(parts),
     chain: chainStatus(ingests),
     sources: sourceStatuses(ingests, lag.slots ?? 0),
     cluster: { simulated: simulatedBy(ingests) },
-    endpoints: rpc.map(({ impossibleAnswers, suspendedForMs }, index) => ({
+    endpoints: counters.rpc().map(({ impossibleAnswers, suspendedForMs }, index) => ({
       endpoint: index + 1,
-      host: shownHost(rpcUrls[index] ?? ''),
+      host: shownHost(config.rpc?.httpUrls[index] ?? ''),
       impossibleAnswers,
       suspended: suspendedForMs > 0,
       suspendedForMs,
     })),
-    bus: { kind: bus === null ? 'in-process' : 'redis', linkUp: hub.delivery.linkUp, caughtUp: hub.delivery.ready, epoch: hub.bus.epoch },
+    bus: {
+      kind: config.redisUrls === null ? 'in-process' : 'redis',
+      linkUp: hub.delivery.linkUp,
+      caughtUp: hub.delivery.ready,
+      epoch: hub.bus.epoch,
+    },
     stream: {
       connections: hub.connections.size,
       topics: fanout.topicCount + dialect.topicCount,
@@ -75,7 +104,7 @@ export function statusOf(of: StatusParts): Status {
       latencyUs: stats.latencyUs.summary(),
       history: { entries: history.entries, bytes: history.bytes, oldestAtMs: history.oldestAtMs },
     },
-    ...trading,
+    ...trading.status(),
     ingest: ingests.map(({ name, value }) => ({ name, value })),
   };
 }

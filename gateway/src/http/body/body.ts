@@ -3,9 +3,9 @@ import { Type, type TSchema } from 'typebox';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpRequest, ReceivedBody } from '../../transport/transport.ts';
 import type { Refusal } from '../answers.ts';
-import { withoutBom } from './bom.ts';
 import { readForm } from './read-form.ts';
 import { readJson } from './read-json.ts';
+import { withoutBom } from './text.ts';
 
 type BodyOutcome<T> = { readonly ok: true; readonly value: T } | ({ readonly ok: false } & Refusal);
 
@@ -48,25 +48,13 @@ export function bodyCheck<T = Readonly<Record<string, unknown>>>({ body: given, 
       return { ok: false, error: 'UNSUPPORTED_MEDIA_TYPE', message };
     }
     if (body.length === 0) return invalid({ [whole]: 'required' }, 'The request has no body.');
-    const read = isForm ? formOf(body) : jsonOf(body);
+    const read = isForm ? readForm(body) : readJson(body);
     if (!read.ok) return invalid({ [read.at === '' ? whole : read.at.slice(0, 256)]: read.what });
     const checked = Array.isArray(read.value) ? several(read.value) : one(read.value);
     if (checked.ok) return checked;
     const { '(message)': root, ...fields } = checked.fields;
     return invalid(root === undefined ? fields : { [whole]: root, ...fields });
   };
-}
-
-type Read = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly at: string; readonly what: string };
-
-function jsonOf(body: Uint8Array): Read {
-  const json = readJson(body);
-  return json.ok ? json : { ok: false, at: json.path, what: json.what };
-}
-
-function formOf(body: Uint8Array): Read {
-  const form = readForm(body);
-  return form.ok ? form : { ok: false, at: form.name, what: form.what };
 }
 
 function invalid(fields: Readonly<Record<string, string>>, message?: string): BodyOutcome<never> {

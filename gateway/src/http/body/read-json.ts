@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { refusedNames } from '@sluice/shared/wire/rest/fields.ts';
-import { hasNul, nulFault } from './no-nul.ts';
+import { hasNul, nulFault, type BodyRead } from './text.ts';
 
 /** Bounds of a JSON body, in addition to its bytes. */
 export const jsonLimits = {
@@ -10,17 +10,12 @@ export const jsonLimits = {
   keys: 256,
 } as const;
 
-export type JsonOutcome =
-  | { readonly ok: true; readonly value: unknown }
-  /** `path`: the value (`filter.minSol`), or empty for the whole text. */
-  | { readonly ok: false; readonly path: string; readonly what: string };
-
 /**
  * Reads JSON (RFC 8259) strictly enough for orders: UTF-8 only, no name twice in an object, no names like `__proto__`, no number that would be
  * rounded to another one, bounded depth and number of names. Never throws.
  */
-export function readJson(bytes: Uint8Array): JsonOutcome {
-  if (!isUtf8(bytes)) return { ok: false, path: '', what: 'must be UTF-8' };
+export function readJson(bytes: Uint8Array): BodyRead<unknown> {
+  if (!isUtf8(bytes)) return { ok: false, at: '', what: 'must be UTF-8' };
   return new Reader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')).read();
 }
 
@@ -43,11 +38,11 @@ class Reader {
     this.#text = text;
   }
 
-  read(): JsonOutcome {
+  read(): BodyRead<unknown> {
     const value = this.#value(0);
     this.#space();
     if (this.#what === null && this.#at < this.#text.length) this.#malformed();
-    return this.#what === null ? { ok: true, value } : { ok: false, path: this.#path.join('.'), what: this.#what };
+    return this.#what === null ? { ok: true, value } : { ok: false, at: this.#path.join('.'), what: this.#what };
   }
 
   /** Records a fault at the current path. Only the first one counts. */
@@ -139,10 +134,7 @@ class Reader {
 
   #object(depth: number): unknown {
     const object: Record<string, unknown> = {};
-    this.#at++;
-    this.#space();
-    if (this.#take(0x7d)) return object;
-    for (;;) {
+    const isRead = this.#items(0x7d, () => {
       this.#space();
       if (this.#text.charCodeAt(this.#at) !== 0x22) return this.#malformed();
       const name = this.#string();
@@ -154,29 +146,34 @@ class Reader {
       this.#space();
       if (!this.#take(0x3a)) return this.#malformed();
       const value = this.#value(depth);
-      if (value === broken) return broken;
       object[name] = value;
-      this.#path.pop();
-      this.#space();
-      if (this.#take(0x7d)) return object;
-      if (!this.#take(0x2c)) return this.#malformed();
-    }
+      return value;
+    });
+    return isRead ? object : broken;
   }
 
   #list(depth: number): unknown {
     const list: unknown[] = [];
-    this.#at++;
-    this.#space();
-    if (this.#take(0x5d)) return list;
-    for (;;) {
+    const isRead = this.#items(0x5d, () => {
       this.#path.push(list.length);
       const value = this.#value(depth);
-      if (value === broken) return broken;
       list.push(value);
+      return value;
+    });
+    return isRead ? list : broken;
+  }
+
+  /** Reads items, each of which adds its name to the path, up to the bracket that closes them. False after a fault. */
+  #items(closing: number, read: () => unknown): boolean {
+    this.#at++;
+    this.#space();
+    if (this.#take(closing)) return true;
+    for (;;) {
+      if (read() === broken) return false;
       this.#path.pop();
       this.#space();
-      if (this.#take(0x5d)) return list;
-      if (!this.#take(0x2c)) return this.#malformed();
+      if (this.#take(closing)) return true;
+      if (!this.#take(0x2c)) return this.#malformed() !== broken;
     }
   }
 

@@ -1,7 +1,7 @@
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
 import type { TObject } from 'typebox';
-import { hasNul, nulFault } from '../body/no-nul.ts';
+import { hasNul, nulFault, percentDecoded } from '../body/text.ts';
 import type { HttpRequest } from '../../transport/transport.ts';
 
 /** Name of a field, to what is wrong. */
@@ -9,8 +9,6 @@ type Fields = Readonly<Record<string, string>>;
 type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fields: Fields };
 
 type Values = Readonly<Record<string, unknown>>;
-export type CheckPath = (segments: readonly string[]) => Checked<Values>;
-export type CheckQuery = (request: Pick<HttpRequest, 'search' | 'query'>) => Checked<Values>;
 
 const nothing: Checked<Values> = { ok: true, value: Object.freeze({}) };
 /** The credential is allowed together with any parameters. */
@@ -24,7 +22,7 @@ interface Property {
 }
 
 /** Creates the check of the parameters in the path. `segments` are undecoded, in the order of the path. */
-export function pathCheck({ path, params }: EndpointSpec): CheckPath {
+export function pathCheck({ path, params }: EndpointSpec): (segments: readonly string[]) => Checked<Values> {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
   const declared = Object.keys(params?.properties ?? {});
   if (names.toSorted().join() !== declared.toSorted().join()) throw new Error(`${path}: its parameters differ from its schema`);
@@ -33,7 +31,7 @@ export function pathCheck({ path, params }: EndpointSpec): CheckPath {
   return (segments) => {
     const texts = new Map<string, string>();
     for (const [i, name] of names.entries()) {
-      const text = decoded(segments[i]!);
+      const text = percentDecoded(segments[i]!);
       if (text === null) return { ok: false, fields: { [name]: 'is not percent-encoded UTF-8' } };
       if (hasNul(text)) return { ok: false, fields: { [name]: nulFault } };
       texts.set(name, text);
@@ -43,7 +41,7 @@ export function pathCheck({ path, params }: EndpointSpec): CheckPath {
 }
 
 /** Creates the check of the query: each parameter of the schema at most once, and no others except `api-key` and those of PumpPortal's clients. */
-export function queryCheck({ query, dialect }: EndpointSpec): CheckQuery {
+export function queryCheck({ query, dialect }: EndpointSpec): (request: Pick<HttpRequest, 'search' | 'query'>) => Checked<Values> {
   const known = new Set(Object.keys(query?.properties ?? {}));
   const read = query === undefined ? null : reader(query);
   const ofNone = read === null ? nothing : read(new Map());
@@ -85,15 +83,5 @@ function converted(type: string | undefined, text: string): unknown {
       return text === 'true' ? true : text === 'false' ? false : text;
     default:
       return text;
-  }
-}
-
-/** Null if the escapes are not valid UTF-8. */
-function decoded(segment: string): string | null {
-  if (!segment.includes('%')) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return null;
   }
 }

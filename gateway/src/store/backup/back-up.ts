@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { makeFile, syncFolder } from '../files/files.ts';
 import { SqliteDatabase, withConnection, type SqliteConnection } from '../libsql.ts';
 import { asDamage, DamagedStoreError, fullFault } from '../sql/sqlite/integrity.ts';
-import { whileBusy } from '../sql/sqlite/sqlite-busy.ts';
+import { whileBusy } from '../libsql.ts';
 import { fileAloneUrl, pairFault, readOnlyUrl, stampCopy } from '../sql/sqlite/wal-pair.ts';
 import { summaryOf, type CopySummary } from './copy-summary.ts';
 import { storeFiles } from './store-files.ts';

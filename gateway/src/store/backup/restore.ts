@@ -9,7 +9,7 @@ import { checkTable } from '../sql/tables/checks.ts';
 import { haltTable } from '../sql/tables/halt.ts';
 import { migrate, NewerLayoutError } from '../sql/migrations.ts';
 import { fullFault, isDamage } from '../sql/sqlite/integrity.ts';
-import { isBusy } from '../sql/sqlite/sqlite-busy.ts';
+import { isBusy } from '../libsql.ts';
 import { openSqlite } from '../sql/sqlite/sqlite.ts';
 import { fileAloneUrl, stampCopy } from '../sql/sqlite/wal-pair.ts';
 import { reasonOf } from '../store-unavailable.ts';

@@ -19,7 +19,7 @@ import { DialectCommand, dialectMethods } from '@sluice/shared/wire/stream/pumpp
 import type { ErrorReply } from '@sluice/shared/wire/stream/replies.ts';
 import { channelNames, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { validator, type Validate } from '@sluice/shared/wire/validate.ts';
-import { withoutBom } from '../../http/body/bom.ts';
+import { withoutBom } from '../../http/body/text.ts';
 import { WorkBudget } from './work-budget.ts';
 
 /** What one message of a client requests. Each action gets exactly one reply. */

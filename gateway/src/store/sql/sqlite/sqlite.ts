@@ -4,9 +4,9 @@ import { SqliteDatabase, type SqliteConnection } from '../../libsql.ts';
 import { makeFile } from '../../files/files.ts';
 import { StoreUnavailableError } from '../../store-unavailable.ts';
 import { sqlOf, type Database, type Dialect, type SqlRow, type SqlValue } from '../database.ts';
-import { isBusy, whileBusy } from './sqlite-busy.ts';
+import { isBusy, whileBusy } from '../../libsql.ts';
 import { DamagedStoreError, quickFault } from './integrity.ts';
-import { createGroups, type Groups, type InTurn } from './sqlite-groups.ts';
+import { Groups, type InTurn } from './sqlite-groups.ts';
 import { startUpkeep, type UpkeepParts } from './sqlite-upkeep.ts';
 import { pairFault, storedStamp, storeStamp } from './wal-pair.ts';
 import { createWalSync } from './wal-sync.ts';
@@ -74,7 +74,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   );
   const inTurn = createTurns();
   const disk = createWalSync(file, flush);
-  const inGroup = createGroups(db, inTurn, () => disk.wrote());
+  const groups = new Groups(db, inTurn, () => disk.wrote());
   let knownVersion: unknown = null;
   /** Whether another connection has committed since the last call. The first call returns true: earlier commits may not be on the disk. */
   const othersWrote = (): boolean => {
@@ -85,7 +85,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   };
   const once = async <T extends number | readonly SqlRow[]>(sql: string, work: () => T): Promise<T> => {
     // Transactions requested after this call must run after it.
-    inGroup.close();
+    groups.close();
     const { result, wrote } = await inTurn(() =>
       whileBusy(() => {
         const answer = work();
@@ -97,17 +97,17 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     if (wrote !== null) await (wrote ? disk.wrote() : disk.seen());
     return result;
   };
-  const upkeep = use === 'command' ? null : startUpkeep({ file, clock, stamps: use === 'service', ...upkeepOf(db, inTurn, inGroup) });
+  const upkeep = use === 'command' ? null : startUpkeep({ file, clock, stamps: use === 'service', ...upkeepOf(db, inTurn, groups) });
   return {
     dialect,
     ...sqlOf(
       (sql, values) => once(sql, () => all(sql, values)),
       (sql, values) => once(sql, () => run(sql, values)),
     ),
-    transaction: (_area, work) => inGroup(() => work(inTransaction)),
+    transaction: (_area, work) => groups.run(() => work(inTransaction)),
     close: async () => {
       await upkeep?.close();
-      inGroup.close();
+      groups.close();
       await inTurn(async () => {
         statements.clear();
         await disk.close();
@@ -118,10 +118,10 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   };
 }
 
-function upkeepOf(db: SqliteConnection, inTurn: InTurn, inGroup: Groups): Pick<UpkeepParts, 'restamp' | 'copy' | 'empty'> {
+function upkeepOf(db: SqliteConnection, inTurn: InTurn, groups: Groups): Pick<UpkeepParts, 'restamp' | 'copy' | 'empty'> {
   return {
     restamp: (next) =>
-      inGroup(async () => {
+      groups.run(async () => {
         const stored = storedStamp(db);
         const stamp = next(stored);
         if (stamp !== null) storeStamp(db, stamp);

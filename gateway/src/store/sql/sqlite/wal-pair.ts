@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isCode } from '../../files/files.ts';
 import { withConnection, type SqliteConnection } from '../../libsql.ts';
-import { whileBusy } from './sqlite-busy.ts';
+import { whileBusy } from '../../libsql.ts';
 
 /**
  * SQLite cannot detect that a database file and the write-ahead log (WAL) next to it are of different times, for example after a restore of
