@@ -601,10 +601,7 @@ describe('API keys', () => {
         plan: 'standard',
         scopes: ['read'],
         label: null,
-        expiresAtMs: null,
         accountId: id,
-        ipRanges: [],
-        limits: null,
       });
     }
     await authenticator.close();

@@ -166,10 +166,6 @@ describe('a session calls the public interface', () => {
       plan: 'enterprise',
       scopes: ['stream', 'read', 'trade'],
       label: null,
-      expiresAtMs: null,
-      accountId: null,
-      ipRanges: [],
-      limits: null,
     });
     const operator = await visit(operatorAccountId);
     expect(made.ok && made.created.id).toBe(operator.keyId);

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { maxAdvances, type InsertOutcome, type OrderInsert } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import type { SpendReservation } from '@sluice/gateway/store/sql/tables/orders/order-spend.ts';
-import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
-import type { NewOrder, OrderChange } from '@sluice/gateway/store/order-model/order.ts';
+import type { IdempotencyUse, NewOrder, OpenOrder, OrderChange, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { orderTable } from '../../gateway/src/store/sql/tables/orders/orders.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { OpenOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newOrder, orderFill, orderGenesisHash, signedMessage } from '../support/orders.ts';
 import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { paperKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
-import { ownerOf } from '@sluice/gateway/store/order-model/owner.ts';
+import { ownerOf } from '@sluice/gateway/store/order-model/order.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';

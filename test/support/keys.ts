@@ -15,10 +15,6 @@ export async function makeKey(store: Store, request: Partial<KeyRequest> = {}): 
     plan: 'standard',
     scopes: ['stream', 'read', 'trade'],
     label: null,
-    expiresAtMs: null,
-    accountId: null,
-    ipRanges: [],
-    limits: null,
     ...request,
   });
   if (!made.ok) throw new Error(`no key was made: ${made.reason}`);

@@ -1,5 +1,5 @@
 import { isMarkedHalted, removeHaltMarks, signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
-import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
+import type { IdempotencyUse } from '@sluice/gateway/store/order-model/order.ts';
 import type { InsertOutcome } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -5,8 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import type { Store } from '@sluice/gateway/store/store.ts';
-import type { NewOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
-import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
+import type { IdempotencyUse, NewOrder, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { OrderInsert, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');

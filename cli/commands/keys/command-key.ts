@@ -56,7 +56,7 @@ export async function openKey(
 
 async function makeKey(store: Store, purpose: Purpose): Promise<{ readonly id: string; readonly key: string }> {
   const expiresAtMs = store.time.nowMs() + keyLifeMs;
-  const made = await createApiKey(store, { ...purpose, plan: 'enterprise', ipRanges: [], limits: null, expiresAtMs });
+  const made = await createApiKey(store, { ...purpose, plan: 'enterprise', expiresAtMs });
   if (!made.ok) throw new CommandError('The store already has as many keys as it can have.');
   return made.created;
 }

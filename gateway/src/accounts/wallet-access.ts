@@ -1,5 +1,5 @@
 import { operatorAccountId } from '../store/sql/tables/accounts.ts';
-import type { Owner } from '../store/order-model/owner.ts';
+import type { Owner } from '../store/order-model/order.ts';
 import type { StoredWallet, WalletTable } from '../store/sql/tables/wallets.ts';
 
 /** Whether a key may trade with a custodial wallet: both are of one account. Keys and wallets without an account are the operator's. */

@@ -1,42 +1,34 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { PlanName, Scope } from '@sluice/shared/wire/values/plans.ts';
-import { endOfSecretsMs, type KeyInsertOutcome, type KeyLimits, type StoredKey } from '../store/sql/tables/keys.ts';
+import { endOfSecretsMs, type KeyInsertOutcome, type NewKey, type StoredKey } from '../store/sql/tables/keys.ts';
 import type { Store } from '../store/store.ts';
 import { newApiKey, newKeyId, parseApiKey } from './key-format.ts';
 import { openKeyHash } from './pepper.ts';
 
-export interface KeyRequest {
-  readonly plan: PlanName;
-  readonly scopes: readonly Scope[];
-  readonly label: string | null;
-  /** Null: until revoked. */
-  readonly expiresAtMs: number | null;
-  /** Null: a key of the operator. */
-  readonly accountId: string | null;
-  /** In the form of `readIpRanges`; empty: any address. */
-  readonly ipRanges: readonly string[];
-  /** Limits that replace the plan's; null: none. */
-  readonly limits: KeyLimits | null;
-}
+export type KeyRequest = Pick<NewKey, 'plan' | 'scopes' | 'label'> &
+  Partial<Pick<NewKey, 'accountId' | 'ipRanges' | 'limits'>> & {
+    /** Default: until revoked. */
+    readonly expiresAtMs?: number | null;
+  };
 
 /** A new key with its secret, which is shown only once. */
-export interface CreatedKey {
-  readonly id: string;
+export interface CreatedKey extends Pick<StoredKey, 'id' | 'plan' | 'scopes'> {
   readonly key: string;
-  readonly plan: PlanName;
-  readonly scopes: readonly Scope[];
 }
 
 export type CreateKeyOutcome =
   | { readonly ok: true; readonly created: CreatedKey }
   | { readonly ok: false; readonly reason: Exclude<KeyInsertOutcome, 'stored'> };
 
-/** Creates a key. The gateway of this process accepts it after `Authenticator.refresh`, the others within 250 ms. */
-export async function createApiKey(store: Store, { expiresAtMs, ...request }: KeyRequest): Promise<CreateKeyOutcome> {
+/**
+ * Creates a key: by default one of the operator, for any address (`ipRanges` have the form of `readIpRanges`), with the limits of its plan. The
+ * gateway of this process accepts it after `Authenticator.refresh`, the others within 250 ms.
+ */
+export async function createApiKey(store: Store, { expiresAtMs = null, ...request }: KeyRequest): Promise<CreateKeyOutcome> {
   const id = newKeyId();
   const { key, hash } = await newSecret(store, id);
   const createdAtMs = store.time.nowMs();
-  const outcome = await store.keys.insert({ id, ...request, createdAtMs, secret: { hash, createdAtMs, endsAtMs: expiresAtMs } });
+  const secret = { hash, createdAtMs, endsAtMs: expiresAtMs };
+  const outcome = await store.keys.insert({ id, accountId: null, ipRanges: [], limits: null, ...request, createdAtMs, secret });
   if (outcome !== 'stored') return { ok: false, reason: outcome };
   return { ok: true, created: { id, key, plan: request.plan, scopes: request.scopes } };
 }

@@ -1,21 +1,15 @@
 import type { Plan, Plans } from '@sluice/shared/config/plans.ts';
-import type { Scope } from '@sluice/shared/wire/values/plans.ts';
+import type { StoredKey } from '../store/sql/tables/keys.ts';
 
 /** The caller: the API key that authenticated, and what it may do. Contains no secret. */
-export interface Principal {
+export interface Principal extends Pick<StoredKey, 'accountId' | 'scopes' | 'ipRanges' | 'label'> {
   readonly keyId: string;
   /** `<key id>.<n>`: the secret of the key that was used. During a rotation, a key has two. */
   readonly credential: string;
-  /** The account of the key; null for a key of the operator. */
-  readonly accountId: string | null;
   /** The limits of the key's plan, with the limits set for this key. */
   readonly plan: Plan;
   /** All plans, so that a refusal can name those that include what this one lacks. */
   readonly plans: Plans;
-  readonly scopes: readonly Scope[];
-  /** CIDR ranges from which the key may be used; empty: any address. */
-  readonly ipRanges: readonly string[];
-  readonly label: string | null;
   /** When the secret that was used expires, Unix milliseconds. Null: it does not expire. */
   readonly expiresAtMs: number | null;
 }

@@ -19,15 +19,7 @@ export async function readyKey(store: Store, label: string): Promise<string> {
   const aboutKey = <T>(work: () => T): T => aboutDataDir(`the API key ${file} cannot be stored`, work);
   const stored = aboutKey(() => readIfThere(file));
   if (stored !== null && (await opensAll(store, stored))) return stored;
-  const made = await createApiKey(store, {
-    plan: 'enterprise',
-    scopes,
-    label,
-    expiresAtMs: null,
-    accountId: null,
-    ipRanges: [],
-    limits: null,
-  });
+  const made = await createApiKey(store, { plan: 'enterprise', scopes, label });
   if (!made.ok) throw new SettingError('DATA_DIR', 'the store already has as many keys as it can have');
   return aboutKey(() => {
     rmSync(file, { force: true });

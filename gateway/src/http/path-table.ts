@@ -4,10 +4,10 @@ export interface Found<T> {
   readonly segments: readonly string[];
 }
 
-interface Node<T> {
-  readonly fixed: Map<string, Node<T>>;
-  parameter: Node<T> | null;
-  value: T | null;
+class Node<T> {
+  readonly fixed = new Map<string, Node<T>>();
+  parameter: Node<T> | null = null;
+  value: T | null = null;
 }
 
 const noSegments: readonly string[] = [];
@@ -15,7 +15,7 @@ const noSegments: readonly string[] = [];
 /** A table of paths with parameters (`/token/info/{mint}`). A parameter is one whole, non-empty segment. A fixed segment takes precedence. */
 export class PathTable<T> {
   readonly #exact = new Map<string, Found<T>>();
-  readonly #root: Node<T> = { fixed: new Map(), parameter: null, value: null };
+  readonly #root = new Node<T>();
 
   /** The value at `path`; created by `make` if it does not exist. Paths that differ only in the names of parameters are the same. */
   at(path: string, make: () => T): T {
@@ -28,9 +28,9 @@ export class PathTable<T> {
     }
     let node = this.#root;
     for (const segment of path.slice(1).split('/')) {
-      if (/^\{\w+\}$/.test(segment)) node = node.parameter ??= { fixed: new Map(), parameter: null, value: null };
+      if (/^\{\w+\}$/.test(segment)) node = node.parameter ??= new Node();
       else {
-        const next = node.fixed.get(segment) ?? { fixed: new Map(), parameter: null, value: null };
+        const next: Node<T> = node.fixed.get(segment) ?? new Node();
         node.fixed.set(segment, next);
         node = next;
       }

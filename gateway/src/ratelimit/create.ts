@@ -1,18 +1,12 @@
-import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { decisionOf, gcraOf } from './gcra.ts';
 import { processClock, type CountingLimiter, type LimitClock } from './limiter.ts';
 import { LocalLimits } from './local-limits.ts';
 import { openRedisLimits } from './redis-limits.ts';
-import { SharedLimiter } from './shared-limiter.ts';
+import { SharedLimiter, type SharedLimiterOptions } from './shared-limiter.ts';
 
-export interface LimiterOptions {
+interface LimiterOptions extends Omit<SharedLimiterOptions, 'shared' | 'clock'> {
   /** Null: there is only one gateway, which counts alone. */
   readonly redisUrls: readonly string[] | null;
-  readonly log: Logger;
-  /** Number of running gateways. */
-  readonly gateways: () => number;
-  /** How long Redis may take to answer. After that, the request is counted locally. */
-  readonly answerWithinMs?: number;
 }
 
 /** Rejects with a `BusError` if Redis cannot be reached at the start. */

@@ -29,6 +29,7 @@ export interface SharedLimiterOptions {
   readonly gateways: () => number;
   readonly clock: LimitClock;
   readonly log: Logger;
+  /** How long Redis may take to answer. After that, the request is counted locally. */
   readonly answerWithinMs?: number;
 }
 

@@ -1,13 +1,13 @@
 import { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { SettingError } from '@sluice/shared/config/settings/setting-error.ts';
-import { storeFiles, useStore } from './backup/store-files.ts';
+import { storeFiles, useStore, type StoreFiles } from './backup/store-files.ts';
 import { markedHalt } from './halt/halt-mark.ts';
 import { accountTable } from './sql/tables/accounts.ts';
 import { auditHeadTable } from './sql/tables/audit-heads.ts';
 import { checkTable } from './sql/tables/checks.ts';
 import type { Database } from './sql/database.ts';
-import { haltTable, type HaltTable } from './sql/tables/halt.ts';
+import { haltTable } from './sql/tables/halt.ts';
 import { keyTable } from './sql/tables/keys.ts';
 import { metered } from './sql/metered.ts';
 import { migrate, NewerLayoutError } from './sql/migrations.ts';
@@ -64,13 +64,8 @@ export async function openStore({ dataDir, databaseUrl, signerDir = null }: Stor
   };
 }
 
-/** The halt switch of the store, without the marks. */
-export interface HaltSwitch extends HaltTable {
-  close(): Promise<void>;
-}
-
-/** Opens the halt switch. It has the same form in every layout, so unlike `openStore` this also accepts the store of a newer version. */
-export async function openHaltSwitch(place: Pick<StorePlace, 'dataDir' | 'databaseUrl'>): Promise<HaltSwitch> {
+/** Opens the halt switch, without the marks. It has the same form in every layout, so this also accepts the store of a newer version. */
+export async function openHaltSwitch(place: Pick<StorePlace, 'dataDir' | 'databaseUrl'>) {
   const db = await openDatabase(place, migrateUnlessNewer);
   return { ...haltTable(db), close: () => db.close() };
 }
@@ -85,37 +80,31 @@ async function migrateUnlessNewer(db: Database): Promise<void> {
 
 type Prepare = (db: Database) => Promise<void>;
 
-function openDatabase(
+async function openDatabase(
   { dataDir, databaseUrl }: Pick<StorePlace, 'dataDir' | 'databaseUrl'>,
   prepare: Prepare,
   use: ConnectionUse = 'command',
 ): Promise<Database> {
-  return databaseUrl === null ? openEmbedded(dataDir, prepare, use) : openShared(databaseUrl, prepare);
-}
-
-async function openEmbedded(dataDir: string, prepare: Prepare, use: ConnectionUse): Promise<Database> {
   const files = storeFiles(dataDir);
   try {
-    const lock = useStore(files);
-    try {
-      const db = await prepared(await openSqlite(files.database, { use }), prepare);
-      return { ...db, close: () => db.close().finally(() => lock.release()) };
-    } catch (error) {
-      lock.release();
-      throw error;
-    }
+    if (databaseUrl === null) return await prepared(await openEmbedded(files, use), prepare);
+    // Loaded only when needed, so that commands on the embedded store start faster.
+    const { openPostgres } = await import('./sql/postgres.ts');
+    return await prepared(await openPostgres(databaseUrl), prepare);
   } catch (error) {
-    throw new SettingError('DATA_DIR', `the store ${files.database} cannot be opened: ${reasonOf(asDamage(error))}`, error);
+    const [setting, place] = databaseUrl === null ? (['DATA_DIR', ` ${files.database}`] as const) : (['DATABASE_URL', ''] as const);
+    throw new SettingError(setting, `the store${place} cannot be opened: ${reasonOf(asDamage(error))}`, error);
   }
 }
 
-async function openShared(url: string, prepare: Prepare): Promise<Database> {
+async function openEmbedded(files: StoreFiles, use: ConnectionUse): Promise<Database> {
+  const lock = useStore(files);
   try {
-    // Loaded only when needed, so that commands on the embedded store start faster.
-    const { openPostgres } = await import('./sql/postgres.ts');
-    return await prepared(await openPostgres(url), prepare);
+    const db = await openSqlite(files.database, { use });
+    return { ...db, close: () => db.close().finally(() => lock.release()) };
   } catch (error) {
-    throw new SettingError('DATABASE_URL', `the store cannot be opened: ${reasonOf(error)}`, error);
+    lock.release();
+    throw error;
   }
 }
 

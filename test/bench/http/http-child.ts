@@ -17,9 +17,6 @@ const made = await createApiKey(store, {
   plan: 'enterprise',
   scopes: ['read'],
   label: 'bench',
-  expiresAtMs: null,
-  accountId: null,
-  ipRanges: [],
   // The key's limit must not limit the measurement.
   limits: { requestsPerMinute: 60e6, burst: 1e6 },
 });

@@ -1,6 +1,6 @@
 import type { BodyOf, EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { EndpointAnswer } from '@sluice/gateway/http/endpoint.ts';
-import type { Owner } from '@sluice/gateway/store/order-model/owner.ts';
+import type { Owner } from '@sluice/gateway/store/order-model/order.ts';
 
 /** A checked and authenticated call of an endpoint for orders. It is plain JSON without secrets, so another gateway can run it. */
 export interface OrderCall<E extends EndpointSpec = EndpointSpec> {

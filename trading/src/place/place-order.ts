@@ -10,11 +10,10 @@ import type { PaperTable } from '@sluice/gateway/store/sql/tables/orders/paper.t
 import type { ThreadedFollower } from '../follow/thread/threaded-follower.ts';
 import type { OrderLedger } from '../model/order-ledger.ts';
 import type { OrderStats } from '../model/order-stats.ts';
-import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
+import { ownerOf, type IdempotencyUse, type Owner, type SignedMessage } from '@sluice/gateway/store/order-model/order.ts';
 import { newOrderId } from '../model/order-id.ts';
-import type { Signature, SigningProcess, SignRefusal } from '../signer/client/client.ts';
-import type { SignedMessage } from '@sluice/gateway/store/order-model/order.ts';
-import { ownerOf, type Owner } from '@sluice/gateway/store/order-model/owner.ts';
+import type { OrderSigner } from '../model/order-signer.ts';
+import type { Signature, SignRefusal } from '../signer/client/client.ts';
 import { chainForOrder, type ChainIdentity } from '../nodes/chain-identity.ts';
 import { checkedTrade, type CheckedTrade } from '../prepare/checked-trade.ts';
 import type { MessageBuilder } from '../prepare/message-builder.ts';

@@ -10,10 +10,16 @@ import type { SendAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { wrongFields } from '../quote/best-quote.ts';
 import type { InsertOutcome, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { orderObject } from '../model/order-object.ts';
-import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
+import {
+  endStates,
+  ownerOf,
+  type IdempotencyUse,
+  type NewOrder,
+  type OpenOrder,
+  type Owner,
+  type StoredOrder,
+} from '@sluice/gateway/store/order-model/order.ts';
 import { newOrderId } from '../model/order-id.ts';
-import { endStates, type NewOrder, type OpenOrder, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
-import { ownerOf, type Owner } from '@sluice/gateway/store/order-model/owner.ts';
 import { chainForOrder } from '../nodes/chain-identity.ts';
 import { KeyLocks, refusedByHalt, tooManyOpen, tradingOff } from './admission/admission.ts';
 import { firstSend, unansweredInsert } from './first-send.ts';

@@ -18,15 +18,7 @@ export async function choosePageKey(store: Store, account: StoredAccount, nowMs:
   const usable = keys.filter((key) => isUsable(key, account, nowMs));
   const chosen = usable.find((key) => key.scopes.includes('trade')) ?? usable[0];
   if (chosen !== undefined) return { value: { id: chosen.id } };
-  const made = await createApiKey(store, {
-    plan: account.plan,
-    scopes,
-    label: pageKeyLabel,
-    expiresAtMs: null,
-    accountId: account.id,
-    ipRanges: [],
-    limits: null,
-  });
+  const made = await createApiKey(store, { plan: account.plan, scopes, label: pageKeyLabel, accountId: account.id });
   if (made.ok) return { value: { id: made.created.id } };
   if (made.reason === 'no-account') return { error: 'UNAUTHENTICATED', message: 'This account is disabled.' };
   const message = `The page needs a key with the scopes read and stream, and the account has ${maxKeysPerAccount} keys. Delete one.`;
@@ -34,7 +26,12 @@ export async function choosePageKey(store: Store, account: StoredAccount, nowMs:
 }
 
 function isUsable(key: StoredKey, account: StoredAccount, nowMs: number): boolean {
-  return isOwn(key, account) && isActive(key, nowMs) && key.ipRanges.length === 0 && ['read', 'stream'].every((scope) => has(key, scope));
+  return (
+    isOwn(key, account) &&
+    isActive(key, nowMs) &&
+    key.ipRanges.length === 0 &&
+    (['read', 'stream'] as const).every((scope) => key.scopes.includes(scope))
+  );
 }
 
 /** Whether the key belongs to the account. The operator sees the keys of others, but does not act with them. */
@@ -45,10 +42,6 @@ function isOwn(key: StoredKey, account: StoredAccount): boolean {
 function isActive(key: StoredKey, nowMs: number): boolean {
   const endMs = endOfKeyMs(key);
   return key.revokedAtMs === null && (endMs === null || endMs > nowMs);
-}
-
-function has({ scopes: own }: StoredKey, scope: string): boolean {
-  return (own as readonly string[]).includes(scope);
 }
 
 /** The caller of a session that acts with one of its keys. Null: the key is not the account's, or is not active. */

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpAnswer, HttpRequest } from '../../transport/transport.ts';
 
@@ -25,8 +26,7 @@ export function mayCompress({ access }: Pick<EndpointSpec, 'access'>): boolean {
 }
 
 /** What the clients of this gateway accept: few different texts, read once each. */
-const known = new Map<string, Coding | null>();
-const maxKnown = 100;
+const known = new Recent<Coding | null>(100);
 
 /** The best form that the client accepts (RFC 9110, section 12.5.3); null: uncompressed. */
 export function acceptedCoding(request: Pick<HttpRequest, 'header'>): Coding | null {
@@ -34,7 +34,6 @@ export function acceptedCoding(request: Pick<HttpRequest, 'header'>): Coding | n
   if (text === undefined) return null;
   const coding = known.get(text);
   if (coding !== undefined) return coding;
-  if (known.size >= maxKnown) known.clear();
   const best = bestOf(text);
   known.set(text, best);
   return best;
@@ -51,7 +50,7 @@ function bestOf(text: string): Coding | null {
 }
 
 /** Fixed files in their compressed forms. */
-const forms = new WeakMap<Uint8Array, Map<Coding, Promise<Uint8Array>>>();
+const forms = { br: new WeakMap<Uint8Array, Promise<Uint8Array>>(), gzip: new WeakMap<Uint8Array, Promise<Uint8Array>>() };
 let underWay = 0;
 
 /** The answer in the best form that the client accepts. It is compressed outside the event loop. */
@@ -80,10 +79,8 @@ function compressOnce(body: string | Uint8Array, coding: Coding): Promise<Uint8A
 
 /** Only bodies with a tag are retained. They do not change while the gateway runs. */
 function compressFile(body: Uint8Array, coding: Coding): Promise<Uint8Array> {
-  const own = forms.get(body) ?? new Map<Coding, Promise<Uint8Array>>();
-  forms.set(body, own);
-  const form = own.get(coding) ?? compress(body, coding);
-  own.set(coding, form);
+  const form = forms[coding].get(body) ?? compress(body, coding);
+  forms[coding].set(body, form);
   return form;
 }
 

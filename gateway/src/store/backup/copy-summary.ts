@@ -1,19 +1,10 @@
 import type { SqliteConnection } from '../libsql.ts';
 
 /** What a copy of the store has. */
-export interface CopySummary {
-  /** The number of the newest migration. */
-  readonly layout: number;
-  readonly keys: number;
-  readonly wallets: number;
-  readonly orders: number;
-  readonly openOrders: number;
-  /** When an order was last changed. Null: it has no order. */
-  readonly lastChangeAtMs: number | null;
-}
+export type CopySummary = NonNullable<ReturnType<typeof summaryOf>>;
 
 /** Null: it is not a store of sluice. Throws SQLite's error if the file is no database. */
-export function summaryOf(db: SqliteConnection): CopySummary | null {
+export function summaryOf(db: SqliteConnection) {
   const schema = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as { readonly name: string }[];
   const tables = new Set(schema.map(({ name }) => name));
   if (!tables.has('migrations') || !tables.has('api_keys')) return null;
@@ -24,11 +15,13 @@ export function summaryOf(db: SqliteConnection): CopySummary | null {
   };
   const count = (table: string, where?: string): number => number(table, 'count(*)', where) ?? 0;
   return {
+    /** The number of the newest migration. */
     layout: number('migrations', 'max(step)') ?? 0,
     keys: count('api_keys', 'WHERE revoked_at_ms IS NULL'),
     wallets: count('wallets'),
     orders: count('orders'),
     openOrders: count('orders', 'WHERE ended = 0'),
+    /** When an order was last changed. Null: it has no order. */
     lastChangeAtMs: number('orders', 'max(updated_at_ms)'),
   };
 }

@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { giveToOwner } from '../files/files.ts';
 import { takeSharedLock, type Lock } from '../files/lock.ts';
 
-/** The files of the embedded store. */
-export interface StoreFiles {
-  readonly dataDir: string;
-  readonly database: string;
-  /** Locked by all processes that use the store, and by a restore alone. */
-  readonly lock: string;
-  /** Exists while a restore exchanges the files of the store. */
-  readonly restoring: string;
-}
+export type StoreFiles = ReturnType<typeof storeFiles>;
 
-export function storeFiles(dataDir: string): StoreFiles {
+/** The files of the embedded store. */
+export function storeFiles(dataDir: string) {
   const database = join(dataDir, 'sluice.db');
-  return { dataDir, database, lock: join(dataDir, 'store.lock'), restoring: `${database}.restoring` };
+  return {
+    dataDir,
+    database,
+    /** Locked by all processes that use the store, and by a restore alone. */
+    lock: join(dataDir, 'store.lock'),
+    /** Exists while a restore exchanges the files of the store. */
+    restoring: `${database}.restoring`,
+  };
 }
 
 /** Prevents a restore while the store is in use. Throws if one is running, or has not ended. */

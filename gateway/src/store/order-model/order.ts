@@ -103,3 +103,28 @@ export function publishedFields(order: PublishedOrder): PublishedOrder {
   const { id, kind, keyId, state, terms, signature, lastValidBlockHeight, fill, error, createdAtMs, updatedAtMs, version } = order;
   return { id, kind, keyId, state, terms, signature, lastValidBlockHeight, fill, error, createdAtMs, updatedAtMs, version };
 }
+
+/** The key that places an order, and its account; null for a key of the operator. */
+export interface Owner {
+  readonly keyId: string;
+  readonly accountId: string | null;
+}
+
+/** Orders belong to the account; those of a key of the operator belong to the key. */
+export function ownerOf({ accountId, keyId }: Owner): string {
+  return accountId === null ? `key:${keyId}` : `account:${accountId}`;
+}
+
+/** One use of an `Idempotency-Key`. An owner may use a key for one request only: one endpoint, and one body. */
+export interface IdempotencyUse {
+  /** `id` of the endpoint. */
+  readonly endpoint: string;
+  readonly key: string;
+  /** SHA-256 of the canonical body. It must not change from one version to the next: a repeated key would be refused in place of its order. */
+  readonly fingerprint: Uint8Array;
+}
+
+/** Whether a key was used twice for one request. */
+export function isSameRequest(a: Omit<IdempotencyUse, 'key'>, b: Omit<IdempotencyUse, 'key'>): boolean {
+  return a.endpoint === b.endpoint && Buffer.compare(a.fingerprint, b.fingerprint) === 0;
+}

@@ -3,7 +3,7 @@ import { bindEndpoint, type BoundEndpoint, type EndpointHandler } from '@sluice/
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { isOrderId } from '../../model/order-id.ts';
 import { ownerOf } from '@sluice/gateway/store/order-model/owner.ts';
-import { orRefusal } from '../../place/admission/admission.ts';
+import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import { orderObject } from '../../model/order-object.ts';
 
 export interface OrderReads {

@@ -1,9 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { OrderState as PublicOrderState } from '@sluice/shared/wire/orders/orders.ts';
-import { isSameRequest, type IdempotencyUse } from '../../../order-model/idempotency.ts';
+import {
+  isSameRequest,
+  ownerOf,
+  type IdempotencyUse,
+  type NewOrder,
+  type OpenOrder,
+  type OrderChange,
+  type StoredOrder,
+} from '../../../order-model/order.ts';
 import { mayInsert, mayBecome } from '../../../order-model/life.ts';
-import type { NewOrder, OpenOrder, OrderChange, StoredOrder } from '../../../order-model/order.ts';
-import { ownerOf } from '../../../order-model/owner.ts';
 import { blob, insertRow, integer, text } from '../../columns.ts';
 import type { Database, Sql, SqlRow, SqlValue } from '../../database.ts';
 import { claimOrders, type FollowClaim, type FollowingGateway } from './order-claims.ts';
