@@ -107,12 +107,10 @@ export function createRouter(options: RouterOptions): Router {
   };
 }
 
-interface Runners {
-  readonly endpoint: (bound: BoundEndpoint) => RunEndpoint;
-  readonly stream: RunEndpoint;
-}
-
-function placesOf({ routes, endpoints, streamPaths, browserPages }: RouterOptions, runners: Runners): PathTable<Place> {
+function placesOf(
+  { routes, endpoints, streamPaths, browserPages }: RouterOptions,
+  runners: { readonly endpoint: (bound: BoundEndpoint) => RunEndpoint; readonly stream: RunEndpoint },
+): PathTable<Place> {
   const places = new PathTable<Place>();
   const put = (method: string, path: string, isPublic: boolean, run: RunEndpoint): void => {
     const { methods } = places.at(path, () => ({ methods: new Map(), isPublic }));

@@ -1,4 +1,3 @@
-import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { HttpAnswer, HttpRequest, ReceivedBody } from '../transport/transport.ts';
 import { missingEndpoint, missingLists } from '../auth/plan-features.ts';
@@ -7,8 +6,7 @@ import { bodyCheck } from './body/body.ts';
 import type { Caller, IdentifyCaller } from './callers/callers.ts';
 import { pathCheck, queryCheck } from './callers/checks.ts';
 import { compressAnswer, mayCompress } from './body/content-coding.ts';
-import type { AdmitKeyless } from './callers/keyless.ts';
-import type { BrowserPages } from './router.ts';
+import type { RouterOptions } from './router.ts';
 import type { BoundEndpoint, Call, EndpointAnswer } from './endpoint.ts';
 
 type Spec = EndpointSpec;
@@ -16,14 +14,10 @@ type Answer = EndpointAnswer<Spec>;
 /** `segments`: the undecoded parameters in the path. Never throws. Returns a promise only if it must wait. */
 export type RunEndpoint = (request: HttpRequest, segments: readonly string[], body: ReceivedBody) => HttpAnswer | Promise<HttpAnswer>;
 
-export interface RunOptions {
+interface RunOptions extends Pick<RouterOptions, 'admitKeyless' | 'browserPages' | 'log'> {
   readonly identify: IdentifyCaller;
-  /** Null: every endpoint that is not open needs a key. */
-  readonly admitKeyless: AdmitKeyless | null;
   /** Header lines of every answer to this caller: the limit of its key, CORS. */
   readonly callerLines: (request: HttpRequest, caller: Caller) => string;
-  readonly browserPages: BrowserPages;
-  readonly log: Logger;
 }
 
 /** What all requests of an endpoint share. */

@@ -12,7 +12,7 @@ export interface Lag {
 const reportAgeMs = 2_000;
 const sampleEveryMs = 500;
 
-export interface LagMeterOptions {
+interface LagMeterOptions {
   /** The newest slot that this gateway knows itself; 0 if it knows none. */
   readonly ownSlot: () => number;
   readonly health: Pick<MarketHealth, 'slot' | 'reportedSlotAgeMs'>;

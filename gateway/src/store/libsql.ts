@@ -43,3 +43,18 @@ export async function whileBusy<T>(work: () => T): Promise<T> {
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
 }
+
+/** Errors of the disk or the file. Any other error is a bug. */
+const unavailableCodes = /^SQLITE_(FULL|IOERR|CANTOPEN|READONLY|NOMEM|CORRUPT|NOTADB)/;
+
+export function faultOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error && unavailableCodes.test(String(error.code)) ? new StoreUnavailableError(error) : error;
+}
+
+export function orUnavailable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw faultOf(error);
+  }
+}

@@ -1,24 +1,3 @@
-/**
- * The fields of the text that a wallet signs to sign in, by the ABNF of Sign-In With Solana (EIP-4361 for Solana; the feature
- * `solana:signIn` of the Wallet Standard). Times are RFC 3339 with a zone. Absent fields are omitted from the text.
- */
-export interface SignInMessage {
-  /** Host of the page, with its port if it has one. */
-  readonly domain: string;
-  /** Base58 */
-  readonly address: string;
-  readonly statement?: string;
-  readonly uri?: string;
-  readonly version?: string;
-  readonly chainId?: string;
-  readonly nonce?: string;
-  readonly issuedAt?: string;
-  readonly expirationTime?: string;
-  readonly notBefore?: string;
-  readonly requestId?: string;
-  readonly resources?: readonly string[];
-}
-
 /** Longest message that is read. Ours have about 400 characters. */
 const maxMessageChars = 2048;
 const headEnd = ' wants you to sign in with your Solana account:';
@@ -46,6 +25,20 @@ const lines = [
   ['requestId', 'Request ID: ', (text: string) => /^[A-Za-z0-9\-._~%!$&'()*+,;=:@]*$/.test(text)],
 ] as const;
 
+/**
+ * The fields of the text that a wallet signs to sign in, by the ABNF of Sign-In With Solana (EIP-4361 for Solana; the feature
+ * `solana:signIn` of the Wallet Standard). Times are RFC 3339 with a zone. Absent fields are omitted from the text.
+ */
+interface Message extends Partial<Record<(typeof lines)[number][0], string>> {
+  /** Host of the page, with its port if it has one. */
+  domain: string;
+  /** Base58 */
+  address: string;
+  statement?: string;
+  resources?: readonly string[];
+}
+export type SignInMessage = Readonly<Message>;
+
 /** The text of a message. The wallet builds it from the fields and signs it as UTF-8. */
 export function signInText(message: SignInMessage): string {
   const fields = lines.flatMap(([name, label]) => {
@@ -70,7 +63,7 @@ export function parseSignInText(text: string): SignInMessage | null {
   const [head = '', address = '', ...rest] = text.split('\n');
   const domain = head.endsWith(headEnd) ? head.slice(0, -headEnd.length) : '';
   if (!domainForm.test(domain) || !addressForm.test(address)) return null;
-  const message: Mutable = { domain, address };
+  const message: Message = { domain, address };
   if (rest[0] === '' && rest[1] !== undefined && !isLabelled(rest[1])) {
     if (!statementForm.test(rest[1])) return null;
     message.statement = rest[1];
@@ -81,13 +74,11 @@ export function parseSignInText(text: string): SignInMessage | null {
   return readFields(message, rest);
 }
 
-type Mutable = { -readonly [Name in keyof SignInMessage]: SignInMessage[Name] };
-
 function isLabelled(line: string): boolean {
   return line === resourcesLabel || lines.some(([, label]) => line.startsWith(label));
 }
 
-function readFields(message: Mutable, rest: string[]): SignInMessage | null {
+function readFields(message: Message, rest: string[]): SignInMessage | null {
   for (const [name, label, isValue] of lines) {
     if (rest[0]?.startsWith(label) !== true) continue;
     const value = rest.shift()!.slice(label.length);

@@ -17,11 +17,7 @@ const NoFields = Type.Object({}, { additionalProperties: false });
 export type CheckBody<T = Readonly<Record<string, unknown>>> = (request: Pick<HttpRequest, 'header'>, body: ReceivedBody) => BodyOutcome<T>;
 
 /** The part of an endpoint's spec that describes its body. */
-interface BodySpec {
-  readonly body?: EndpointSpec['body'] | undefined;
-  readonly form?: EndpointSpec['form'];
-  readonly batch?: EndpointSpec['batch'];
-}
+type BodySpec = { readonly [Name in 'body' | 'form' | 'batch']?: EndpointSpec[Name] | undefined };
 
 /** Creates the check of a body. A body without required fields may be empty. Without a schema, the body must be empty or `{}`. */
 export function bodyCheck<T = Readonly<Record<string, unknown>>>({ body: given, form, batch }: BodySpec): CheckBody<T> {

@@ -1,31 +1,26 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { StoreUnavailableError } from '../../store-unavailable.ts';
-import { nextId, readSalts, type Stamp } from './wal-pair.ts';
+import { faultOf, isBusy, type SqliteConnection } from '../../libsql.ts';
+import type { Groups, InTurn } from './sqlite-groups.ts';
+import { nextId, readSalts, storedStamp, storeStamp, type Stamp } from './wal-pair.ts';
 
 /** How often the log is looked at. */
 const lookMs = 1_000;
 /** How often the log is copied into the database file, so that a file that is lost together with its log is not too old. */
 export const checkpointEveryMs = 300_000;
 
-export interface UpkeepParts {
+interface UpkeepParts {
   readonly file: string;
+  readonly db: SqliteConnection;
+  readonly inTurn: InTurn;
+  readonly groups: Groups;
   readonly clock: Clock;
-  /** Reads the stored stamp and stores the next one, if it is not null, in one transaction. Resolves with the stored stamp. */
-  readonly restamp: (next: (stored: Stamp) => Stamp | null) => Promise<Stamp>;
-  /** Copies into the file what can be copied without waiting for others. */
-  readonly copy: () => Promise<void>;
-  /** As `copy`, and empties the log if no other connection needs it. */
-  readonly empty: () => Promise<void>;
   /** Whether this connection stamps the logs. Otherwise another one does. */
   readonly stamps: boolean;
 }
 
-export interface Upkeep {
-  close(): Promise<void>;
-}
-
 /** Stamps each new log (see `Stamp`), and makes a checkpoint from time to time if no other connection has made one. */
-export function startUpkeep({ file, clock, restamp, copy, empty, stamps }: UpkeepParts): Upkeep {
+export function startUpkeep({ file, db, inTurn, groups, clock, stamps }: UpkeepParts): { close(): Promise<void> } {
   /** The newest stamp that this connection has seen, and the log that had been reached by then. */
   let known: { readonly id: number; readonly salts: string | null } | null = null;
   let saltsAtCheckpoint: string | null = null;
@@ -41,7 +36,12 @@ export function startUpkeep({ file, clock, restamp, copy, empty, stamps }: Upkee
     return stored.id === known.id ? { id: nextId(stored), base: stored.id } : null;
   };
   const stamp = async (): Promise<void> => {
-    const { id } = await restamp((stored) => nextStamp(stored, readSalts(file)));
+    const { id } = await groups.run(async () => {
+      const stored = storedStamp(db);
+      const next = nextStamp(stored, readSalts(file));
+      if (next !== null) storeStamp(db, next);
+      return next ?? stored;
+    });
     // Read after the commit: the stamp is in this log or in an earlier one.
     known = { id, salts: readSalts(file) };
   };
@@ -50,16 +50,16 @@ export function startUpkeep({ file, clock, restamp, copy, empty, stamps }: Upkee
   };
   const begin = async (): Promise<void> => {
     // The first log of this connection then begins with an exact stamp, even after a crash.
-    await empty();
+    await inTurn(async () => emptyLog(db));
     await stamp();
   };
   const copyAtTimes = async (): Promise<void> => {
     const salts = readSalts(file);
     const isCopiedByOthers = salts !== saltsAtCheckpoint;
     saltsAtCheckpoint = salts;
-    if (salts !== null && (!isCopiedByOthers || !stamps)) await copy();
+    if (salts !== null && (!isCopiedByOthers || !stamps)) await inTurn(async () => copyLog(db));
   };
-  const inTurn = (work: () => Promise<void>): void => {
+  const once = (work: () => Promise<void>): void => {
     running ??= work()
       .catch((error: unknown) => {
         // The disk is full or another process is slow. The next attempt may succeed.
@@ -67,13 +67,29 @@ export function startUpkeep({ file, clock, restamp, copy, empty, stamps }: Upkee
       })
       .finally(() => (running = null));
   };
-  if (stamps) inTurn(begin);
-  const stops = [clock.every(checkpointEveryMs, () => inTurn(copyAtTimes), { ref: false })];
-  if (stamps) stops.push(clock.every(lookMs, () => inTurn(look), { ref: false }));
+  if (stamps) once(begin);
+  const stops = [clock.every(checkpointEveryMs, () => once(copyAtTimes), { ref: false })];
+  if (stamps) stops.push(clock.every(lookMs, () => once(look), { ref: false }));
   return {
     close: async () => {
       for (const stop of stops) stop();
       await running;
     },
   };
+}
+
+/** Copies the log into the file. If other connections use the log, or the disk is full, it copies less, and the rest stays in the log. */
+function copyLog(db: SqliteConnection, mode: 'PASSIVE' | 'TRUNCATE' = 'PASSIVE'): void {
+  try {
+    db.exec(`PRAGMA wal_checkpoint(${mode})`);
+  } catch (error) {
+    if (!isBusy(error) && !(faultOf(error) instanceof StoreUnavailableError)) throw error;
+  }
+}
+
+/** As `copyLog`, and empties the log, unless another connection uses it. */
+export function emptyLog(db: SqliteConnection): void {
+  // First as much as is possible without the lock of the writers.
+  copyLog(db);
+  copyLog(db, 'TRUNCATE');
 }

@@ -1,14 +1,13 @@
 import type Libsql from 'libsql';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
-import { SqliteDatabase, type SqliteConnection } from '../../libsql.ts';
+import { faultOf, orUnavailable, SqliteDatabase, whileBusy, type SqliteConnection } from '../../libsql.ts';
 import { makeFile } from '../../files/files.ts';
 import { StoreUnavailableError } from '../../store-unavailable.ts';
 import { sqlOf, type Database, type Dialect, type SqlRow, type SqlValue } from '../database.ts';
-import { isBusy, whileBusy } from '../../libsql.ts';
 import { DamagedStoreError, quickFault } from './integrity.ts';
 import { Groups, type InTurn } from './sqlite-groups.ts';
-import { startUpkeep, type UpkeepParts } from './sqlite-upkeep.ts';
-import { pairFault, storedStamp, storeStamp } from './wal-pair.ts';
+import { emptyLog, startUpkeep } from './sqlite-upkeep.ts';
+import { pairFault } from './wal-pair.ts';
 import { createWalSync } from './wal-sync.ts';
 
 /** Maximum number of calls that wait for the connection. A further one is refused. A group of transactions counts as one. */
@@ -97,7 +96,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     if (wrote !== null) await (wrote ? disk.wrote() : disk.seen());
     return result;
   };
-  const upkeep = use === 'command' ? null : startUpkeep({ file, clock, stamps: use === 'service', ...upkeepOf(db, inTurn, groups) });
+  const upkeep = use === 'command' ? null : startUpkeep({ file, db, inTurn, groups, clock, stamps: use === 'service' });
   return {
     dialect,
     ...sqlOf(
@@ -118,20 +117,6 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   };
 }
 
-function upkeepOf(db: SqliteConnection, inTurn: InTurn, groups: Groups): Pick<UpkeepParts, 'restamp' | 'copy' | 'empty'> {
-  return {
-    restamp: (next) =>
-      groups.run(async () => {
-        const stored = storedStamp(db);
-        const stamp = next(stored);
-        if (stamp !== null) storeStamp(db, stamp);
-        return stamp ?? stored;
-      }),
-    copy: () => inTurn(async () => copyLog(db)),
-    empty: () => inTurn(async () => emptyLog(db)),
-  };
-}
-
 async function open(file: string, use: ConnectionUse, checkpointPages: number): Promise<SqliteConnection> {
   const fault = await pairFault(file);
   if (fault !== null) throw new DamagedStoreError(fault);
@@ -142,22 +127,6 @@ async function open(file: string, use: ConnectionUse, checkpointPages: number): 
   if (damage === null) return db;
   db.close();
   throw new DamagedStoreError(`it is damaged: ${damage}`);
-}
-
-/** Copies the log into the file. If other connections use the log, or the disk is full, it copies less, and the rest stays in the log. */
-function copyLog(db: SqliteConnection, mode: 'PASSIVE' | 'TRUNCATE' = 'PASSIVE'): void {
-  try {
-    db.exec(`PRAGMA wal_checkpoint(${mode})`);
-  } catch (error) {
-    if (!isBusy(error) && !(faultOf(error) instanceof StoreUnavailableError)) throw error;
-  }
-}
-
-/** As `copyLog`, and empties the log, unless another connection uses it. */
-function emptyLog(db: SqliteConnection): void {
-  // First as much as is possible without the lock of the writers.
-  copyLog(db);
-  copyLog(db, 'TRUNCATE');
 }
 
 /**
@@ -177,21 +146,6 @@ function connect(file: string, checkpointPages: number): SqliteConnection {
   } catch (error) {
     db.close();
     throw error;
-  }
-}
-
-/** Errors of the disk or the file. Any other error is a bug. */
-const unavailableCodes = /^SQLITE_(FULL|IOERR|CANTOPEN|READONLY|NOMEM|CORRUPT|NOTADB)/;
-
-function faultOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error && unavailableCodes.test(String(error.code)) ? new StoreUnavailableError(error) : error;
-}
-
-function orUnavailable<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw faultOf(error);
   }
 }
 
