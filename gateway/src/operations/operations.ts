@@ -8,8 +8,6 @@ import { LagMeter } from './lag.ts';
 import { gatewayMetrics } from './metrics.ts';
 import { statusOf, type OperationsParts, type Status } from './report.ts';
 
-export type Operations = ReturnType<typeof createOperations>;
-
 /** `/livez`, `/readyz`, `/metrics` and `/status`, on the gateway's port, and on a second port if one is configured. */
 export function createOperations(of: OperationsParts) {
   const { config, fleet, hub, health, counters, store, trading, requests, transport, isDraining, embeddedIngest, log } = of;
