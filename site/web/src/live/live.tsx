@@ -23,6 +23,12 @@ const shownRows = 60;
 const namedRows = 24;
 /** Ingest may restart, and read other venues then. */
 const readChainMs = 20_000;
+/** A phone shows one of them. */
+const lists = [
+  ['tokens', 'New tokens'],
+  ['trades', 'Trades'],
+  ['migrations', 'Migrations'],
+] as const;
 const sides = [
   ['', 'Both'],
   ['buy', 'Buys'],
@@ -33,7 +39,7 @@ const numbers: ReadonlySet<keyof LiveFilters> = new Set(['minSol', 'minCapUsd', 
 export function LivePage() {
   const chosen = useStore(filters);
   const isOwn = useIsOwn();
-  const [list, setList] = useState<'tokens' | 'trades' | 'migrations'>('tokens');
+  const [list, setList] = useState<(typeof lists)[number][0]>('tokens');
   const { newTokens, trades, migrations } = useStore(feed);
   useLoaded(readChain, 'chain', readChainMs);
   useStore(namesVersion);
@@ -53,16 +59,7 @@ export function LivePage() {
       </div>
       <Filters chosen={chosen} />
       <div class="phone-only">
-        <Choice
-          name="List"
-          value={list}
-          onChange={setList}
-          options={[
-            ['tokens', 'New tokens'],
-            ['trades', 'Trades'],
-            ['migrations', 'Migrations'],
-          ]}
-        />
+        <Choice name="List" value={list} onChange={setList} options={lists} />
       </div>
       <div class="lists" data-list={list}>
         <Card id="new-tokens" title="New tokens" class="tokens">

@@ -32,9 +32,9 @@ export function TokenNames({ mint, symbol, name, size = 28, withMint = false, de
           <NameMark mint={mint} symbol={symbol} name={name} />
         </span>{' '}
         {detail !== undefined && <small class="detail">{detail}</small>}
-        {detail === undefined && (withMint || (name !== undefined && name !== null)) && (
+        {detail === undefined && (withMint || name != null) && (
           <small>
-            {withMint && <MintEnds mint={mint} />} {name !== undefined && name !== null && <Outside text={name} />}
+            {withMint && <MintEnds mint={mint} />} {name != null && <Outside text={name} />}
           </small>
         )}
       </span>

@@ -17,26 +17,20 @@ export function Outside({ text }: { readonly text: string }) {
 
 /** The symbol as it is shown, or the ends of the mint. */
 export function shownSymbol({ mint, symbol }: Pick<NamedToken, 'mint' | 'symbol'>): string {
-  const text = symbol === null || symbol === undefined ? '' : readName(symbol).text;
-  return text === '' ? shortAddress(mint) : text;
+  return readName(symbol ?? '').text || shortAddress(mint);
 }
 
-interface Doubt {
-  readonly imitated: string | null;
-  /** Sentences. */
-  readonly texts: readonly string[];
-}
-
-function doubtOf(mint: string, symbol: string | null | undefined, name: string | null | undefined): Doubt {
+/** The well-known coin for which the token may be taken, and sentences about its names. */
+function doubtOf({ mint, symbol, name }: NamedToken) {
   const imitated = imitatedBy(mint, [symbol, name]);
-  const faults = new Set([symbol, name].map((text) => (text === null || text === undefined ? null : readName(text).fault)));
+  const faults = new Set([symbol, name].map((text) => readName(text ?? '').fault));
   const isOther = imitated === null ? [] : [`This is not ${imitated}: the well-known coin of this symbol or name has another mint.`];
   return { imitated, texts: [...isOther, ...[...faults].flatMap((fault) => (fault === null ? [] : [nameFaultText(fault)]))] };
 }
 
 /** Marks a name that is not plain, or that is taken for a well-known coin. Nothing for other names. */
 export function NameMark({ mint, symbol, name }: NamedToken) {
-  const { imitated, texts } = useMemo(() => doubtOf(mint, symbol, name), [mint, symbol, name]);
+  const { imitated, texts } = useMemo(() => doubtOf({ mint, symbol, name }), [mint, symbol, name]);
   if (texts.length === 0) return null;
   return (
     <span class={`badge ${imitated === null ? 'unusual' : 'imitation'}`} title={texts.join(' ')}>
@@ -47,7 +41,7 @@ export function NameMark({ mint, symbol, name }: NamedToken) {
 
 /** The same in sentences, where money is at stake. */
 export function NameWarning({ mint, symbol, name }: NamedToken) {
-  const { texts } = useMemo(() => doubtOf(mint, symbol, name), [mint, symbol, name]);
+  const { texts } = useMemo(() => doubtOf({ mint, symbol, name }), [mint, symbol, name]);
   if (texts.length === 0) return null;
   return (
     <p class="warn name-warning" role="note">

@@ -18,10 +18,7 @@ export function TradeTable({ trades, isOwn }: { readonly trades: readonly Trade[
       ? { head: 'Time', class: 'faint', title: timeOf, cell: timeOf }
       : { head: 'Age', class: 'faint', title: timeOf, cell: ({ ts }) => age(now - ts.received / 1_000) },
     { head: 'Side', cell: (trade) => <SideOf trade={trade} isOwn={isMarked(trade)} /> },
-    {
-      head: 'Token',
-      cell: ({ mint }) => <TokenLink mint={mint} symbol={nameOf(mint)?.symbol} size={20} withMint={isOwn === undefined} />,
-    },
+    { head: 'Token', cell: ({ mint }) => <TokenLink mint={mint} symbol={nameOf(mint)?.symbol} size={20} withMint={isOwn === undefined} /> },
     { head: 'Size', class: 'number', second: 'Price', cell: ({ quoteUiAmount, quoteMint }) => inQuoteCoin(quoteUiAmount, quoteMint) },
     { head: 'Price', class: 'number wide-only', cell: tradePrice },
     { head: 'Market cap', class: 'number wide-only', cell: ({ marketCapUsd }) => shortUsd(marketCapUsd || null) },

@@ -114,11 +114,7 @@ function KeyTable({ keys, onRotate, onDelete }: TableProps) {
       title: () => 'Requests in this minute, and the limit of a minute',
       cell: ({ minutes, planLimits }) => `${whole(minutes?.accepted.at(-1) ?? 0)} / ${whole(planLimits.requestsPerMinute)}`,
     },
-    {
-      head: 'State',
-      class: 'wide-only',
-      cell: (key) => <span class={key.state === 'active' ? 'buy' : 'faint'}>{stateText(key)}</span>,
-    },
+    { head: 'State', class: 'wide-only', cell: (key) => <span class={key.state === 'active' ? 'buy' : 'faint'}>{stateText(key)}</span> },
     {
       head: <span class="hidden">Actions</span>,
       cell: (key) => (

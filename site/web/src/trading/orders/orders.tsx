@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import type { OrderPage } from '@sluice/client';
 import { venueLabel } from '@sluice/shared/wire/venues.ts';
 import { useEffect, useState } from 'preact/hooks';
@@ -138,10 +137,7 @@ export function OrderList({ wallet }: { readonly wallet: string | null }) {
 }
 
 /** What went in and out: of the fill if there is one, otherwise as quoted. */
-function amountsOf({ side, fill, quote, quoteMint }: ListedOrder): {
-  readonly paid: ComponentChildren;
-  readonly received: ComponentChildren;
-} {
+function amountsOf({ side, fill, quote, quoteMint }: ListedOrder) {
   const quoted = fill === null ? '≈ ' : '';
   const coins = fill?.traderQuoteUiAmount ?? (side === 'buy' ? quote?.inUiAmount : quote?.outUiAmount);
   const tokens = fill?.baseUiAmount ?? (side === 'buy' ? quote?.outUiAmount : quote?.inUiAmount);
