@@ -1,4 +1,5 @@
-import { gatewayStatusPrefix } from '@sluice/gateway/operations/presence.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { gatewayStatusPrefix } from '@sluice/gateway/operations/fleet.ts';
 import { AgreedTime } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import { hearParty } from '@sluice/shared/runtime/clock/watch-clocks.ts';

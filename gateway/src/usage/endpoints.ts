@@ -7,12 +7,12 @@ import { ticketTtlMs, type Tickets } from '../auth/tickets.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointHandler } from '../http/endpoint.ts';
 import type { KeyLimits } from '../ratelimit/key-limit.ts';
 import type { RequestMinutes } from '../ratelimit/request-minutes.ts';
-import type { KeyUsages } from '../stream/session/key-usage.ts';
+import type { Usages } from '../stream/session/usage.ts';
 
 /** What keys use on this gateway. */
 export interface UsageOfKeys {
   readonly minutes: Pick<RequestMinutes, 'of'>;
-  readonly streams: Pick<KeyUsages, 'of'>;
+  readonly streams: Pick<Usages, 'of'>;
   /** Gateways on the bus. Each counts its own requests and streams. */
   readonly gateways: () => number;
 }

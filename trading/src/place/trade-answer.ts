@@ -2,11 +2,9 @@ import type { OrderTiming, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts
 import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
 import { quoteOfOrder } from '../quote/answer.ts';
 import { orderObject } from '../model/order-object.ts';
-import type { OrderTerms, StoredOrder, NewOrder, SignedMessage } from '@sluice/gateway/store/order-model/order.ts';
+import type { IdempotencyUse, OrderTerms, Owner, StoredOrder, NewOrder, SignedMessage } from '@sluice/gateway/store/order-model/order.ts';
 import type { PreparedTrade } from '../prepare/prepare.ts';
 import type { TradeRequest } from '../prepare/request.ts';
-import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
-import type { Owner } from '@sluice/gateway/store/order-model/owner.ts';
 
 /** A request that passed the checks that need no quote. */
 export interface Admitted {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { maxIdempotencyKeyChars, type EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { wrongFields, type QuoteRefusal } from '../../quote/best-quote.ts';
-import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
+import type { IdempotencyUse, Owner } from '@sluice/gateway/store/order-model/order.ts';
+import type { Outcome, Refusal } from '../../place/outcome.ts';
 import type { OrderCall } from '../order-call.ts';
 
 /** The use of the header `Idempotency-Key`: null if the header is missing, or what is wrong with it. */

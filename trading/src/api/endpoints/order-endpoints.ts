@@ -2,8 +2,8 @@ import { orderEndpoint, orderPageEndpoint, orderPageLimits } from '@sluice/share
 import { bindEndpoint, type BoundEndpoint, type EndpointHandler } from '@sluice/gateway/http/endpoint.ts';
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { isOrderId } from '../../model/order-id.ts';
-import { ownerOf } from '@sluice/gateway/store/order-model/owner.ts';
-import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
+import { ownerOf } from '@sluice/gateway/store/order-model/order.ts';
+import { orRefusal } from '../../place/admission/admission.ts';
 import { orderObject } from '../../model/order-object.ts';
 
 export interface OrderReads {

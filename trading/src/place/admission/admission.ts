@@ -1,9 +1,7 @@
 import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
-import { ownerOf, type Owner } from '@sluice/gateway/store/order-model/owner.ts';
-import type { IdempotencyUse } from '@sluice/gateway/store/order-model/idempotency.ts';
-import type { KeyLocks } from './key-locks.ts';
+import { isSameRequest, ownerOf, type IdempotencyUse, type Owner } from '@sluice/gateway/store/order-model/order.ts';
 import type { Refusal } from '../outcome.ts';
 
 export const tradingOff: Refusal = {
