@@ -34,15 +34,15 @@ export interface Harness {
 }
 
 /** A log that stores its lines. */
-export function recordingLog(lines: LogLine[]): Logger {
+export function recordingLog(lines: LogLine[], bound: LogLine['data'] = {}): Logger {
   const at =
     (level: string) =>
     (data: unknown, name?: string): void =>
       void lines.push(
-        typeof data === 'string' ? { name: data, level, data: {} } : { name: name ?? '', level, data: data as LogLine['data'] },
+        typeof data === 'string' ? { name: data, level, data: bound } : { name: name ?? '', level, data: { ...bound, ...(data as object) } },
       );
   const log = { trace: at('trace'), debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
-  return log as unknown as Logger;
+  return { ...log, child: (more: object) => recordingLog(lines, { ...bound, ...more }) } as unknown as Logger;
 }
 
 /** The pipeline with accounts and answers that the test chooses; its output is recorded. */

@@ -93,7 +93,14 @@ describe('a venue that reveals its trades by instructions', () => {
     message.instructions[0] = { programIdIndex: 1, accounts: [0], data: encodeBase58(first) };
     const instructions = [{ programIdIndex: 1, accounts: [0], data: encodeBase58(second), stackHeight: 2 }];
     answer.meta['innerInstructions'] = [{ index: 1, instructions }];
-    const harness = harnessOf({ ...pump, needsTransaction: true, records: { ...none, instructions: [first.subarray(0, 8)] } }, answer);
+    const byInstruction: Venue = {
+      ...pump,
+      needsTransaction: true,
+      records: { ...none, instructions: [first.subarray(0, 8)] },
+      // The instructions of this test have the form of events.
+      decode: (context, emit) => pump.decode({ ...context, record: 'event' }, emit),
+    };
+    const harness = harnessOf(byInstruction, answer);
     take(harness, [...invoked(pumpProgram, 1, []), ...invoked(pumpProgram, 1, [])]);
     await until('completed', () => harness.pipeline.counts.completed === 1);
     expect(tradeIds(harness)).toEqual([`${signature}:0i`, `${signature}:1.0i`]);
