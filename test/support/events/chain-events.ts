@@ -26,11 +26,11 @@ interface ChainEvent {
 
 /**
  * All events of the chain, in its order: what a reader must have published, and nothing else. A transaction that must be fetched is known
- * once its slot is confirmed.
+ * once its slot is confirmed; at once, if a source shows whole transactions at `processed`.
  */
-export function eventsOnChain(simnet: Simnet): ChainEvent[] {
+export function eventsOnChain(simnet: Simnet, showsWhole = false): ChainEvent[] {
   const events = livingRecords(simnet).flatMap(happenedIn);
-  return events.filter(({ fetched, slot }) => !fetched || slot <= simnet.chain.confirmedSlot);
+  return events.filter(({ fetched, slot }) => showsWhole || !fetched || slot <= simnet.chain.confirmedSlot);
 }
 
 /** How many confirmed transactions may have events that nobody can know: their program only logs, and the runtime cut the log. */
