@@ -77,18 +77,6 @@ function retract(id: string): void {
   draw();
 }
 
-const common = {
-  onGap: (gap: { readonly from: number; readonly to: number | null; readonly reason: string }) => {
-    // The gateway was behind the one before it. Nothing is lost.
-    if (gap.reason === 'ahead') return;
-    const lost = gap.to === null ? 1 : Math.max(0, gap.to - gap.from + 1);
-    connection.set({ ...connection.value, missed: connection.value.missed + lost });
-  },
-  onStatus: (status: { readonly state: 'live' | 'reconnecting'; readonly reason?: string }) => {
-    connection.set({ ...connection.value, state: status.state, detail: status.reason ?? '' });
-  },
-} as const;
-
 const contents: Readonly<Record<LiveChannel, string>> = {
   newTokens: 'new tokens',
   trades: 'the trades of all tokens',
@@ -123,7 +111,15 @@ function end(channel: LiveChannel, error: unknown): void {
 /** Follows a channel, from its recent past on. */
 function follow<C extends LiveChannel>(channel: C, add: (event: Exclude<EventOf<C>, { type: 'retract' | 'tokenMetadata' }>) => void) {
   const subscription = sluice.subscribe<LiveChannel>(channel, {
-    ...common,
+    onGap: (gap) => {
+      // The gateway was behind the one before it. Nothing is lost.
+      if (gap.reason === 'ahead') return;
+      const lost = gap.to === null ? 1 : Math.max(0, gap.to - gap.from + 1);
+      connection.set({ ...connection.value, missed: connection.value.missed + lost });
+    },
+    onStatus: (status) => {
+      connection.set({ ...connection.value, state: status.state, detail: status.state === 'live' ? '' : status.reason });
+    },
     last: past[channel],
     onError: (error) => end(channel, error),
     onEvent: (event) => {

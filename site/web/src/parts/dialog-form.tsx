@@ -22,7 +22,9 @@ export function DialogForm(props: {
   submit: string;
   danger?: boolean;
   onClose: () => void;
-  work: (fields: FormData) => Promise<void>;
+  work: (fields: FormData) => Promise<unknown>;
+  /** After the work. */
+  onDone?: () => void;
   children: ComponentChildren;
 }) {
   const [fault, setFault] = useState<string | null>(null);
@@ -32,6 +34,7 @@ export function DialogForm(props: {
     setFault(null);
     try {
       await props.work(new FormData(form));
+      props.onDone?.();
     } catch (error) {
       setFault(faultText(error));
       setBusy(false);

@@ -14,16 +14,11 @@ import { clockTime } from '../format/text.ts';
 export const maxTrades = 200;
 const drawEveryMs = 250;
 
-export interface RecentTrades {
-  /** Newest first, in the order of the chain. */
-  readonly trades: readonly Trade[] | null;
-  readonly fault: string | null;
-  /** How often trades went missing, or were retracted. What was read before may count them. */
-  readonly breaks: number;
-}
-
-/** Recent trades of a mint or an account, and further ones as they happen. */
-export function useTrades(what: { readonly mint?: string; readonly account?: string }): RecentTrades {
+/**
+ * Recent trades of a mint or an account, and further ones as they happen: the newest first, in the order of the chain. `breaks`: how often trades went
+ * missing, or were retracted; what was read before may count them.
+ */
+export function useTrades(what: { readonly mint?: string; readonly account?: string }) {
   const [trades, setTrades] = useState<readonly Trade[] | null>(null);
   const [fault, setFault] = useState<string | null>(null);
   const [breaks, setBreaks] = useState(0);

@@ -7,9 +7,6 @@ import {
   CrosshairMode,
   HistogramSeries,
   type AutoscaleInfo,
-  type IChartApi,
-  type ISeriesApi,
-  type ISeriesMarkersPluginApi,
   TickMarkType,
   type Time,
   type UTCTimestamp,
@@ -44,13 +41,6 @@ const labelDigits = 5;
 const leastRange = 1e-4;
 const widened = 0.02;
 
-interface Chart {
-  readonly chart: IChartApi;
-  readonly candles: ISeriesApi<'Candlestick'>;
-  readonly volumes: ISeriesApi<'Histogram'>;
-  readonly marks: ISeriesMarkersPluginApi<Time>;
-}
-
 /** A colour of the page in its current theme, as the style sheet defines it. */
 function colour(name: string): string {
   const probe = document.body.appendChild(document.createElement('i'));
@@ -60,7 +50,9 @@ function colour(name: string): string {
   return color;
 }
 
-function openChart(element: HTMLElement): Chart {
+type Chart = ReturnType<typeof openChart>;
+
+function openChart(element: HTMLElement) {
   const chart = createChart(element, {
     autoSize: true,
     layout: { attributionLogo: false, fontFamily: 'inherit', fontSize: 11 },
@@ -103,22 +95,18 @@ function paint({ chart, candles }: Chart): void {
   candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down });
 }
 
-/** The times of the axis. */
-interface AxisTimes {
-  /** Added to the time of each candle, seconds. The library reads times as UTC, and begins days and hours where UTC does. */
-  readonly shiftS: number;
-  /** The text of a shifted time. The local offset may have been another one then, so it is made from the time itself. */
-  readonly text: (shifted: Time) => string;
-  readonly isDaily: boolean;
-}
-
-/** Candles of a day begin at midnight UTC, and keep their date. All others are in local time, with the offset of the newest. */
-function axisTimes(interval: CandleInterval, newestS: number): AxisTimes {
+/**
+ * The times of the axis. The library reads times as UTC, and begins days and hours where UTC does. Candles of a day begin at midnight UTC, and keep their
+ * date. All others are in local time: shifted by the offset of the newest. The text of a time is made from the time itself, which may have had another
+ * offset.
+ */
+function axisTimes(interval: CandleInterval, newestS: number) {
   const isDaily = interval === '1d';
   const shiftS = isDaily ? 0 : -new Date(newestS * 1_000).getTimezoneOffset() * 60;
   const text = (shifted: Time): string => dateTime(((shifted as UTCTimestamp) - shiftS) * 1_000, isDaily ? 'UTC' : undefined);
   return { shiftS, text, isDaily };
 }
+type AxisTimes = ReturnType<typeof axisTimes>;
 
 /** Which part of a time its label on the axis shows. */
 const tickParts: Readonly<Record<TickMarkType, readonly [from: number, to: number]>> = {

@@ -120,13 +120,7 @@ function Head({ info, readAtMs }: { readonly info: TokenInfo; readonly readAtMs:
   );
 }
 
-interface FactsProps {
-  readonly info: TokenInfo;
-  readonly readAtMs: number;
-  readonly isSimulated: boolean;
-}
-
-function Facts({ info, readAtMs, isSimulated }: FactsProps) {
+function Facts({ info, readAtMs, isSimulated }: { readonly info: TokenInfo; readonly readAtMs: number; readonly isSimulated: boolean }) {
   const { curve, extensions, chain } = info;
   return (
     <Card id="facts" title="About" class="about" aside={<AsOf readAtMs={readAtMs} />}>

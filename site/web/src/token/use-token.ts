@@ -1,4 +1,4 @@
-import type { Price, TokenInfo, Trade } from '@sluice/client';
+import type { Price, Trade } from '@sluice/client';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLoaded, useSignal } from '../parts/hooks.ts';
 import { useTrades } from '../parts/tape.tsx';
@@ -14,17 +14,8 @@ const drawEveryMs = 250;
 /** Pools whose last change without a trade is remembered. A gateway lists as many. */
 const maxPools = 16;
 
-export interface LiveToken {
-  readonly info: TokenInfo | null;
-  /** When what the stream does not show was read: volumes, authorities, descriptions. Unix milliseconds. */
-  readonly readAtMs: number;
-  readonly trades: readonly Trade[] | null;
-  readonly fault: string | null;
-  readonly tradesFault: string | null;
-}
-
-/** A token and its trades in one state: a price in the head is that of the newest trade below it. */
-export function useToken(mint: string): LiveToken {
+/** A token and its trades in one state: a price in the head is that of the newest trade below it. `readAtMs`: when what the stream does not show was read. */
+export function useToken(mint: string) {
   const { value, fault, readAtMs, reload } = useLoaded(() => sluice.tokenInfo(mint), mint, refreshMs);
   const { trades, fault: tradesFault, breaks } = useTrades({ mint });
   const changes = useChanges(mint);
@@ -84,16 +75,8 @@ export interface OwnTrade {
 /** Orders that are searched for those of the token. */
 const maxOrders = 200;
 
-export interface OwnTrades {
-  readonly isOwn: (trade: Trade) => boolean;
-  /** Oldest first. */
-  readonly marks: readonly OwnTrade[];
-  /** An order was filled. */
-  readonly refresh: () => void;
-}
-
-/** The account's trades of a token: those among `trades`, and those of its last orders. */
-export function useOwnTrades(mint: string, trades: readonly Trade[] | null): OwnTrades {
+/** The account's trades of a token: those among `trades`, and those of its last orders. `marks`: the oldest first. */
+export function useOwnTrades(mint: string, trades: readonly Trade[] | null) {
   const isOwn = useIsOwn();
   // Without the scope `trade` there are no orders.
   const { value, reload } = useLoaded(() => sluice.orders({ limit: maxOrders }), mint, null);

@@ -107,17 +107,7 @@ export function RotateKey({ of, onClose, onMade }: { of: ListedKey; onClose: () 
 
 export function DeleteKey({ of, onClose, onDone }: { of: ListedKey; onClose: () => void; onDone: () => void }) {
   return (
-    <DialogForm
-      title="Delete"
-      submit="Delete"
-      danger
-      onClose={onClose}
-      work={async () => {
-        await ask(`keys/${of.id}/delete`, {});
-        onClose();
-        onDone();
-      }}
-    >
+    <DialogForm title="Delete" submit="Delete" danger onClose={onClose} onDone={onDone} work={() => ask(`keys/${of.id}/delete`, {})}>
       <p>
         <b>{nameOfKey(of)}</b> stops working at once, and its streams are closed. This cannot be undone.
       </p>

@@ -50,20 +50,14 @@ export function KeysPage() {
       <section class="card" id="keys" aria-label="Keys">
         {isOperator && <p class="faint">You are the operator and see the keys of all accounts.</p>}
         {list?.keys.length === 0 && <Empty>No keys yet.</Empty>}
-        {list !== null && list.keys.length > 0 && (
-          <KeyTable
-            keys={list.keys}
-            onRotate={(key) => setOpen({ dialog: 'rotate', key })}
-            onDelete={(key) => setOpen({ dialog: 'delete', key })}
-          />
-        )}
+        {list !== null && list.keys.length > 0 && <KeyTable keys={list.keys} onOpen={(dialog, key) => setOpen({ dialog, key })} />}
         {list !== null && list.unlisted > 0 && (
           <p class="faint">{list.unlisted} older keys are not listed here: sluice keys list shows all.</p>
         )}
       </section>
       {open?.dialog === 'new' && <NewKey isOperator={isOperator} onClose={close} onMade={show} />}
       {open?.dialog === 'rotate' && <RotateKey of={open.key} onClose={close} onMade={show} />}
-      {open?.dialog === 'delete' && <DeleteKey of={open.key} onClose={close} onDone={reload} />}
+      {open?.dialog === 'delete' && <DeleteKey of={open.key} onClose={close} onDone={() => (close(), reload())} />}
       {open?.dialog === 'shown' && <CreatedKey secret={open.secret} onClose={close} />}
     </>
   );
@@ -71,11 +65,10 @@ export function KeysPage() {
 
 interface TableProps {
   readonly keys: readonly ListedKey[];
-  readonly onRotate: (key: ListedKey) => void;
-  readonly onDelete: (key: ListedKey) => void;
+  readonly onOpen: (dialog: 'rotate' | 'delete', key: ListedKey) => void;
 }
 
-function KeyTable({ keys, onRotate, onDelete }: TableProps) {
+function KeyTable({ keys, onOpen }: TableProps) {
   const now = useNow(10_000);
   const acting = useStore(pageKey);
   const columns: readonly Column<ListedKey>[] = [
@@ -120,11 +113,11 @@ function KeyTable({ keys, onRotate, onDelete }: TableProps) {
       cell: (key) => (
         <div class="row end">
           {key.state === 'active' && (
-            <Button class="small" aria-label={`Rotate ${nameOfKey(key)}`} onClick={() => onRotate(key)}>
+            <Button class="small" aria-label={`Rotate ${nameOfKey(key)}`} onClick={() => onOpen('rotate', key)}>
               Rotate
             </Button>
           )}
-          <Button class="small" aria-label={`Delete ${nameOfKey(key)}`} onClick={() => onDelete(key)}>
+          <Button class="small" aria-label={`Delete ${nameOfKey(key)}`} onClick={() => onOpen('delete', key)}>
             Delete
           </Button>
         </div>

@@ -65,15 +65,8 @@ export function Usage({ keys, own, gateways }: UsageProps) {
   );
 }
 
-interface BarsProps {
-  readonly accepted: readonly number[];
-  readonly refused: readonly number[];
-  /** Requests a minute that the plan allows. */
-  readonly limit: number;
-}
-
-/** One bar for each minute: accepted requests, and refused ones above them. */
-function UsageBars({ accepted, refused, limit }: BarsProps) {
+/** One bar for each minute: accepted requests, and refused ones above them. `limit`: requests a minute that the plan allows. */
+function UsageBars({ accepted, refused, limit }: Record<'accepted' | 'refused', readonly number[]> & { readonly limit: number }) {
   const totals = accepted.map((count, at) => count + (refused[at] ?? 0));
   const peak = Math.max(0, ...totals);
   const isLimitDrawn = limit <= maxLimitToPeak * Math.max(peak, minScale);

@@ -75,10 +75,8 @@ export function RenameWallet({ publicKey, label, onClose, onDone }: ChangeProps 
       title="Rename"
       submit="Rename"
       onClose={onClose}
-      work={async (fields) => {
-        await ask(`wallets/${publicKey}/label`, { label: textIn(fields, 'label') });
-        onDone();
-      }}
+      onDone={onDone}
+      work={(fields) => ask(`wallets/${publicKey}/label`, { label: textIn(fields, 'label') })}
     >
       <LabelField title="Name" value={label ?? ''} />
     </DialogForm>
@@ -91,10 +89,8 @@ export function DefaultWallet({ publicKey, keys, onClose, onDone }: ChangeProps 
       title="Default wallet"
       submit="Make default"
       onClose={onClose}
-      work={async (fields) => {
-        await ask(`wallets/${publicKey}/default`, { keyId: textIn(fields, 'keyId') });
-        onDone();
-      }}
+      onDone={onDone}
+      work={(fields) => ask(`wallets/${publicKey}/default`, { keyId: textIn(fields, 'keyId') })}
     >
       <p class="faint">
         An order at <code>/api/trade</code> that names no wallet uses the default wallet of its key. At first that is the oldest wallet of
@@ -173,10 +169,10 @@ export function NewPaperWallet({ onClose, onDone }: Omit<ChangeProps, 'publicKey
       title="New paper wallet"
       submit="Make"
       onClose={onClose}
-      work={async (fields) => {
+      onDone={onDone}
+      work={(fields) => {
         const label = textIn(fields, 'label');
-        await sluice.newPaperWallet({ amount: solOf(fields), ...(label !== '' && { label }) });
-        onDone();
+        return sluice.newPaperWallet({ amount: solOf(fields), ...(label !== '' && { label }) });
       }}
     >
       <LabelField title="Label" />
@@ -191,10 +187,8 @@ export function PaperBalance({ publicKey, onClose, onDone }: ChangeProps) {
       title="Paper balance"
       submit="Set"
       onClose={onClose}
-      work={async (fields) => {
-        await sluice.setPaperBalance({ publicKey, amount: solOf(fields), reset: fields.has('reset') });
-        onDone();
-      }}
+      onDone={onDone}
+      work={(fields) => sluice.setPaperBalance({ publicKey, amount: solOf(fields), reset: fields.has('reset') })}
     >
       <SolField />
       <label class="check">

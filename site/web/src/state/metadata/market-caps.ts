@@ -4,9 +4,6 @@ import { Store } from '../store.ts';
 /** Tokens whose newest market cap is remembered. Above it, the oldest is dropped. */
 const maxCaps = 5_000;
 
-/** A market cap that was read this long ago is not read again, milliseconds. */
-const freshMs = 5_000;
-
 interface Cap {
   readonly usd: number | null;
   readonly atUs: number;
@@ -26,11 +23,6 @@ export function capOf(mint: string): number | null {
 export function capAgeMs(mint: string): number | null {
   const readAtMs = caps.get(mint)?.readAtMs ?? null;
   return readAtMs === null ? null : performance.now() - readAtMs;
-}
-
-/** An event may be old, and the page may not see later ones: only an answer is fresh. */
-export function isCapFresh(mint: string): boolean {
-  return (capAgeMs(mint) ?? Infinity) < freshMs;
 }
 
 /** An event or an answer shows the market cap at a time, in microseconds. They do not come in one order. */

@@ -4,7 +4,7 @@ import { simulated, sluice } from '../server.ts';
 import { dropOldest, soon } from '../bounded.ts';
 import { Store } from '../store.ts';
 import { learnImage } from './images.ts';
-import { capOf, capsVersion, isCapFresh, learnCap } from './market-caps.ts';
+import { capAgeMs, capOf, capsVersion, learnCap } from './market-caps.ts';
 import { readName } from './read-name.ts';
 import { wellKnownNames } from './well-known.ts';
 import { RequestQueue } from './request-queue.ts';
@@ -24,6 +24,8 @@ const maxNames = 5_000;
 const drawEveryMs = 300;
 /** A first request makes the gateway fetch the document of a token. It is requested once more after this time. */
 const documentAfterMs = 6_000;
+/** A market cap that was read this long ago is read again. One that an event showed may be old, so it is read too. */
+const capFreshMs = 5_000;
 
 const names = new Map<string, TokenName>(wellKnownNames);
 const queue = new RequestQueue(requestName);
@@ -110,7 +112,7 @@ export async function readNames(text: string, limit: number, signal: AbortSignal
 /** Reads the market caps that a list compares, of those tokens whose market cap is older than some seconds. One that cannot be read stays as it is. */
 export async function readCaps(mints: readonly string[], signal: AbortSignal): Promise<void> {
   // The quote coins of a simulated chain have no market.
-  const due = mints.filter((mint) => hasMarket(mint) && !isCapFresh(mint));
+  const due = mints.filter((mint) => hasMarket(mint) && (capAgeMs(mint) ?? Infinity) >= capFreshMs);
   await Promise.allSettled(
     due.map(async (mint) => {
       const info = await sluice.tokenInfo(mint, { signal });

@@ -22,15 +22,8 @@ const retryMs = 4_000;
 /** After a change. Several come at once. */
 const changedMs = 300;
 
-interface History {
-  readonly orders: readonly ListedOrder[] | null;
-  readonly next: string | null;
-  readonly fault: string | null;
-  readonly readMore: () => void;
-}
-
 /** The orders of the key or account, newest first, updated as they change. */
-function useOrders(): History {
+function useOrders() {
   const [orders, setOrders] = useState<readonly ListedOrder[] | null>(null);
   const [next, setNext] = useState<string | null>(null);
   const [fault, setFault] = useState<string | null>(null);

@@ -43,11 +43,6 @@ function useOrder(id: string | null): { readonly order: OrderObject | null; read
   return { order, fault };
 }
 
-function costsText({ networkFee, otherLamports }: NonNullable<OrderObject['fill']>): string {
-  const rest = Number(otherLamports) / 1e9;
-  return `Network fee ${sol(Number(networkFee) / 1e9)}, rent and tips ${sol(rest)}`;
-}
-
 /** The steps of a placed order, up to its final state. */
 export function OrderProgress(props: {
   readonly answer: TradeAnswer;
@@ -91,7 +86,7 @@ export function OrderProgress(props: {
       )}
       {fill !== null && (
         <p class="faint" title={aboutRent}>
-          {costsText(fill)}
+          Network fee {sol(Number(fill.networkFee) / 1e9)}, rent and tips {sol(Number(fill.otherLamports) / 1e9)}
         </p>
       )}
       {order?.error != null && <Fault text={errorText(order.error)} />}

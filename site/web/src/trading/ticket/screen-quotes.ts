@@ -17,11 +17,6 @@ export interface QuoteBounds {
   readonly maxIn: string;
 }
 
-interface ReplacedQuote {
-  readonly shown: ShownQuote;
-  readonly untilMs: number;
-}
-
 /** A person who presses a button has not seen a change of the screen within this time before. */
 const reactionMs = 500;
 
@@ -29,7 +24,7 @@ const reactionMs = 500;
 export class ScreenQuotes {
   #current: ShownQuote | null = null;
   /** Replaced quotes, each with the time of its replacement. */
-  #replaced: readonly ReplacedQuote[] = [];
+  #replaced: readonly { readonly shown: ShownQuote; readonly untilMs: number }[] = [];
 
   get current(): ShownQuote | null {
     return this.#current;
@@ -55,7 +50,7 @@ export class ScreenQuotes {
     return { minOut, maxIn: inAmount };
   }
 
-  #seen(nowMs: number): readonly ReplacedQuote[] {
+  #seen(nowMs: number) {
     return this.#replaced.filter(({ untilMs }) => nowMs - untilMs < reactionMs);
   }
 }
