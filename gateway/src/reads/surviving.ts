@@ -3,7 +3,6 @@ import type { History, StoredEvent } from '../stream/history/history.ts';
 
 const retractHead = Buffer.from('{"type":"retract"');
 
-/** Whether a published event retracts another one. */
 export function isRetract(json: Uint8Array): boolean {
   return retractHead.compare(json, 0, Math.min(json.length, retractHead.length)) === 0;
 }

@@ -10,6 +10,7 @@ import { Connections } from './connections/connections.ts';
 import { HeartbeatRooms } from './connections/heartbeat.ts';
 import { Slices } from './connections/slices.ts';
 import { SlowConsumers } from './connections/slow-consumers.ts';
+import type { StreamParts } from './connections/stream-parts.ts';
 import { Ticker } from './connections/ticker.ts';
 import { Delivery } from './delivery/delivery.ts';
 import type { PrivateEvents } from './delivery/private-events.ts';
@@ -23,7 +24,6 @@ import type { Admit } from './session/admission.ts';
 
 export interface HubOptions {
   readonly authenticator: Pick<Authenticator, 'principalOf'>;
-  /** Checks the key of an `auth` command. */
   readonly admit: Admit;
   readonly subscriber: BusSubscriber;
   /** Opens the events that belong to one key. */
@@ -34,8 +34,7 @@ export interface HubOptions {
   readonly market: Pick<MarketReader, 'reportDemand'>;
   /** Serve PumpPortal clients without a key. */
   readonly servesKeyless: boolean;
-  /** Time since ingest last saw a newer slot; null before its first report. */
-  readonly slotAgeMs: () => number | null;
+  readonly slotAgeMs: StreamParts['slotAgeMs'];
   readonly clock?: Clock;
   readonly log: Logger;
 }

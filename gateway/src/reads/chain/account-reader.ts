@@ -7,7 +7,6 @@ export interface ChainAccount {
 }
 
 export interface AccountsRead {
-  /** Slot of the answer. */
   readonly slot: number;
   /** The newest slot of all answers that report the same accounts, because an endpoint may report too old a slot with its answer. */
   readonly lastSlot: number;

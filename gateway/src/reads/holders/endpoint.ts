@@ -28,7 +28,6 @@ const holderLimits = {
   running: 2,
   /** Tokens that wait for their turn. */
   waiting: 32,
-  /** Bytes of stored answers. */
   storedBytes: 8 * 1024 * 1024,
 } as const;
 

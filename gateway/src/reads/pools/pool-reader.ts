@@ -46,14 +46,12 @@ export interface PoolsRead {
   /** The market as other endpoints report it, if they report another state and no two report the same. */
   readonly disputed: readonly { readonly slot: number; readonly result: DecidedMarket }[];
   readonly settings: SettingsRead;
-  /** Accounts of the answer, by address. */
   readonly accounts: ReadonlyMap<string, LookedUpAccount>;
 }
 
 export interface ReadOptions {
   /** Known settings, which are then not read again. */
   readonly settings: SettingsRead | null;
-  /** Called with each answer of the endpoints. */
   readonly onRead?: (addresses: readonly string[], read: AccountsRead) => void;
 }
 

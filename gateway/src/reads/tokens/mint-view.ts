@@ -91,7 +91,6 @@ export class MintView {
     return this.#confirmed;
   }
 
-  /** The last known state of a pool. */
   stateOf(address: string): PoolState | null {
     return this.#pools.get(address) ?? null;
   }
@@ -105,7 +104,6 @@ export class MintView {
       .slice(0, maxTokenPools);
   }
 
-  /** The chain was read again. */
   refresh(facts: TokenFacts): void {
     if (facts.slot < this.facts.slot) return;
     this.facts = facts;

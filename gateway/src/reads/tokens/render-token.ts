@@ -136,7 +136,6 @@ function curveOf(view: MintView, isOfNow: boolean): TokenInfo['curve'] {
   return { poolAddress, progressPercent: complete ? 100 : isOfNow ? progressOf(account.goal, BigInt(reserve)) : null, complete };
 }
 
-/** In percent. */
 function progressOf({ from, to }: CurveGoal, reserve: bigint): number {
   const done = from === to ? 1_000_000n : ((reserve - from) * 1_000_000n) / (to - from);
   return Math.min(100, Math.max(0, Number(done) / 10_000));

@@ -31,9 +31,7 @@ const bookLimits = {
   refreshes: 32,
   /** Addresses that are known not to be mints. */
   negatives: 20_000,
-  /** Creation events held. */
   creations: 10_000,
-  /** Rendered answers held. */
   rendered: 4_096,
 } as const;
 
@@ -92,7 +90,6 @@ export class TokenBook {
   readonly #negatives = new LruCache<true>(bookLimits.negatives);
   /** By mint: what its creation event reported, and the id of that event. */
   readonly #creations = new Map<string, { readonly id: string; readonly creation: Creation }>();
-  /** Rendered answers, by mint. */
   readonly rendered = new LruCache<Buffer>(bookLimits.rendered);
   #minutes = 0;
   #refreshing = 0;
@@ -110,7 +107,6 @@ export class TokenBook {
     return this.#tokens.size;
   }
 
-  /** The token if it is warm; otherwise null. */
   warm(mint: string): MintView | null {
     const token = this.#tokens.get(mint);
     if (token === undefined) return null;

@@ -23,7 +23,6 @@ const portfolioLimits = {
   running: 8,
   /** Wallets that wait for their turn. */
   waiting: 64,
-  /** Bytes of stored answers. */
   storedBytes: 32 * 1024 * 1024,
   /** Cold tokens that are read for one answer. */
   lookUps: 90,

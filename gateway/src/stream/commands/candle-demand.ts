@@ -34,7 +34,6 @@ export class CandleDemand {
     return this.#topics.has(topic) || this.#topics.size < marketLimits.candleTopics;
   }
 
-  /** The topic has a new follower. */
   add(topic: string): void {
     this.#topics.add(topic);
     this.#unreported.add(topic);

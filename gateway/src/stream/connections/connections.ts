@@ -39,7 +39,6 @@ function limitsOf(principal: Principal | null, usage: Usage): SessionLimits {
 
 /** Owns the connections: opens them, binds them to keys and plans, and removes them when they close. */
 export class Connections implements ConnectionEvents, OpenConnections {
-  /** What each key uses. */
   readonly usages = new Usages(keyUsages);
   /** What each address without a key uses; null if such clients are not served. */
   readonly #keylessUsages: Usages | null;

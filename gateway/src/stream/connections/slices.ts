@@ -16,7 +16,6 @@ export class Slices {
     return this.#slices[slice]!;
   }
 
-  /** Each slice as a set of connections. */
   each(): readonly ReadonlySet<Connection>[] {
     return this.#slices;
   }

@@ -87,7 +87,6 @@ export class SlowConsumers {
     return this.#buffers.bytes;
   }
 
-  /** A message for this connection was dropped. */
   onDropped(connection: Connection): void {
     this.#stats.drops++;
     this.#dropped.add(connection);

@@ -10,7 +10,6 @@ export interface Batch {
   buffer: Buffer | null;
   length: number;
   count: number;
-  /** When it was last published. */
   publishedAtMs: number;
 }
 

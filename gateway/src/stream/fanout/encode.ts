@@ -17,7 +17,6 @@ function encodeValue(value: unknown, format: Format): string | Uint8Array {
   return format === 'json' ? JSON.stringify(value) : Buffer.from(packValue(value), 'latin1');
 }
 
-/** Bytes of a value in a format. */
 function bytesOf(value: unknown, format: Format): number {
   const encoded = encodeValue(value, format);
   return typeof encoded === 'string' ? Buffer.byteLength(encoded) : encoded.length;
@@ -94,7 +93,6 @@ function partsOf(reply: LongReply): Part[] {
   return [...followed, ...rejected.map((key): Part => ({ rejected: [key] }))];
 }
 
-/** The reply with these parts only. */
 function withParts(reply: LongReply, parts: readonly Part[]): LongReply {
   const positions = Object.assign({}, ...parts.map((part) => part.positions)) as never;
   if (reply.op === 'unsubscribed') return { ...reply, removed: parts.flatMap(({ removed = [] }) => removed), positions };

@@ -9,13 +9,11 @@ export class StreamStats {
   publishes = 0;
   /** Bytes of the published messages, counted once for each group. */
   publishedBytes = 0;
-  /** Frames replayed to single connections. */
   replayedFrames = 0;
   /** Losses reported to clients that followed a topic. */
   losses = 0;
   /** Gaps reported to resuming clients: their position was too old, or belongs to another log. */
   incompleteResumes = 0;
-  /** Entries that the bus reported as lost. */
   lostEntries = 0;
   /** Entries of the bus that could not be parsed. Ingest never writes such entries. */
   unreadableEntries = 0;

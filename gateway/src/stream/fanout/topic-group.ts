@@ -11,7 +11,6 @@ export interface TopicState {
   readonly head: FrameHead;
   /** `seq` of the last frame published. If `confirmed`, every frame up to it is decided. */
   seq: number;
-  /** Tick in which `seq` last moved. */
   movedAtTick: number;
   readonly groups: Group[];
   /** Each sends a message, once, directly after the next frame of the topic. The transport then needs one write for both. */

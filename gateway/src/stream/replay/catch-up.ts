@@ -21,7 +21,6 @@ const maxBufferedBytes = 512 * 1024;
 /** A client may be ahead of a gateway that lags another one. The gateway has this long to reach the client's position. */
 const maxAheadMs = 10_000;
 
-/** The client of a replay. */
 export interface ReplayClient {
   readonly ended: boolean;
   bufferedBytes(): number;

@@ -111,7 +111,6 @@ export class Connection implements SocketHandlers, ReplayClient {
     return (this.topics?.size ?? 0) + (this.dialectTopics?.size ?? 0);
   }
 
-  /** Whether replays to this client are in progress. */
   get catchingUp(): boolean {
     if (this.topics === null) return false;
     for (const [, following] of this.topics.entries()) if (following instanceof CatchUp) return true;

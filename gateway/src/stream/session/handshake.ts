@@ -21,14 +21,11 @@ export const streamPaths = ['/api/data', '/data'] as const;
 /** Connections of one gateway. One more is refused with 429. */
 const maxConnections = 50_000;
 
-/** The open connections. */
 export interface OpenConnections {
   readonly size: number;
-  /** Connections whose messages are compressed. */
   readonly compressed: number;
   /** Connections without a key so far. */
   readonly unauthenticated: number;
-  /** Clients without a key are served. */
   readonly servesKeyless: boolean;
   /** Whether a key has as many connections as its plan allows. */
   isFull(principal: Principal): boolean;
@@ -71,10 +68,9 @@ export function decideHandshake(request: HttpRequest, parts: HandshakeParts): Ha
     return { ok: true, options: { format, batch, compress: mayCompress(), principal: null, address }, lines: commonLines };
   }
   return parts.admit(credential, { address, batch }).then((admission) => () => {
-    const answer = refusalOf(request, admission, parts);
-    if (answer !== null || !admission.ok) return { ok: false, answer: answer ?? errorAnswer(request, 'UNAUTHENTICATED') };
-    const { principal, decision } = admission;
-    const lines = commonLines + rateLines(principal.plan, decision, parts.clock.wallMs());
+    const decided = decideAdmitted(request, admission, parts);
+    if ('status' in decided) return { ok: false, answer: decided };
+    const { principal, lines } = decided;
     return { ok: true, options: { format, batch, compress: mayCompress(), principal, address }, lines };
   });
 }
@@ -124,29 +120,30 @@ function gatewayFull(request: HttpRequest): HttpAnswer {
   return errorAnswer(request, 'RATE_LIMIT', 'This gateway has reached its limit of connections.', { limit: maxConnections });
 }
 
-/** Why a client is refused after its credential was checked; null if it is accepted. Other clients may have connected meanwhile. */
-function refusalOf(request: HttpRequest, admission: Admission, { connections, isDraining, clock }: HandshakeParts): HttpAnswer | null {
-  const headers = limitHeaders(admission, clock.wallMs());
+/**
+ * Decides when the credential was checked; other clients may have connected meanwhile. An accepted client gets the rate-limit headers of its key in
+ * `lines`, a refused one those of the key against whose limit the request was counted.
+ */
+function decideAdmitted(
+  request: HttpRequest,
+  admission: Admission,
+  { connections, isDraining, clock }: HandshakeParts,
+): HttpAnswer | { readonly principal: Principal; readonly lines: string } {
+  const nowMs = clock.wallMs();
+  const counted = admission.ok ? admission : admission.counted;
+  const headers = counted === undefined ? {} : rateHeaders(counted.principal.plan, counted.decision, nowMs);
   if (!admission.ok) {
-    const { code, message, details, counted } = admission;
+    const { code, message, details } = admission;
     const wait = code === 'RATE_LIMIT' && counted !== undefined ? { 'Retry-After': String(retryAfterSeconds(counted.decision)) } : {};
     return errorAnswer(request, code, message, details, { ...headers, ...wait });
   }
-  const { principal } = admission;
+  const { principal, decision } = admission;
+  const { plan } = principal;
   if (isDraining()) return errorAnswer(request, 'DRAINING', undefined, undefined, headers);
   if (connections.size >= maxConnections) return gatewayFull(request);
-  return connections.isFull(principal) ? keyFull(request, principal, headers) : null;
-}
-
-function keyFull(request: HttpRequest, { plan }: Principal, headers: Readonly<Record<string, string>>): HttpAnswer {
+  if (!connections.isFull(principal)) return { principal, lines: commonLines + rateLines(plan, decision, nowMs) };
   const message = `This key has reached the limit of connections of the plan ${plan.name}.`;
   return errorAnswer(request, 'RATE_LIMIT', message, { limit: plan.connections }, headers);
-}
-
-/** Rate-limit headers of the key against whose limit the request was counted. */
-function limitHeaders(admission: Admission, nowMs: number): Readonly<Record<string, string>> {
-  const counted = admission.ok ? admission : admission.counted;
-  return counted === undefined ? {} : rateHeaders(counted.principal.plan, counted.decision, nowMs);
 }
 
 /** What violates RFC 6455; null if nothing does. */

@@ -70,7 +70,6 @@ export class Usages {
     return this.#usages.get(owner) ?? { connections: 0, subscriptions: 0 };
   }
 
-  /** Adds a connection of an owner. */
   add(owner: string, nowMs: number): Usage {
     let usage = this.#usages.get(owner);
     if (usage === undefined) {

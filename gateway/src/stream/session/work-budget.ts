@@ -22,7 +22,6 @@ export class WorkBudget {
     return this.#left > 0 ? 0 : Math.ceil((-this.#left * 1000) / this.#perSecond) + 1;
   }
 
-  /** Whether the budget is full again. */
   isFull(nowMs: number): boolean {
     this.waitMs(nowMs);
     return this.#left >= this.#burst;
