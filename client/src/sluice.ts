@@ -93,7 +93,8 @@ export class Sluice {
     }
     const apiKey = key === undefined ? null : typeof key === 'string' ? async () => key : key;
     this.#requests = new Requester({ urls, apiKey, fetch: send, timeoutMs, retries, random });
-    const streamUrls = urls.map((each) => streamUrl(each, compress));
+    // `http` becomes `ws`, and `https` becomes `wss`.
+    const streamUrls = urls.map((each) => `ws${each.slice('http'.length)}/api/data${compress ? '?compress=1' : ''}`);
     this.#stream = { urls: streamUrls, openSocket, apiKey, renewsKey: typeof key === 'function', ticket, random };
   }
 
@@ -229,11 +230,6 @@ function readUrls(url: unknown): readonly string[] {
     throw new TypeError(`Sluice needs the address of a gateway, like http://127.0.0.1:8080; it got ${got}.`);
   }
   return urls.map((each) => each.replace(/\/+$/, ''));
-}
-
-/** `http` becomes `ws`, and `https` becomes `wss`. */
-function streamUrl(url: string, compress: boolean): string {
-  return `ws${url.slice('http'.length)}/api/data${compress ? '?compress=1' : ''}`;
 }
 
 /** 32 hexadecimal digits. The key is unique and not secret, so `Math.random` is enough where there is no `crypto`, as in React Native. */

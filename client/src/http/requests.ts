@@ -2,7 +2,6 @@ import { isHeaderValue } from '../check-options.ts';
 import { SluiceError } from '../errors.ts';
 import { cannotReach, causeOf, Outage } from '../outage.ts';
 import type { ErrorBody } from '../wire.ts';
-import { boundedText } from './bounded-text.ts';
 
 export interface RequestOptions {
   /** Ends the request. */
@@ -35,6 +34,8 @@ export type Expected = Readonly<Record<string, (value: unknown) => boolean>>;
 
 const firstPauseMs = 200;
 const maxPauseMs = 5_000;
+/** Characters of an answer; far more than the longest one of sluice. */
+const maxChars = 16 * 1024 * 1024;
 /** The gateway accepts no longer key. */
 const maxIdempotencyKeyChars = 255;
 /** If `Retry-After` is longer, the client does not retry and throws the error. */
@@ -161,6 +162,31 @@ async function readAnswer<T>(answer: Response, expected: Expected, hasIdempotenc
   }
   const { code, message, retryable, details } = error;
   throw new SluiceError(message, { code, retryable, status, details: { ...wait, ...details }, requestId });
+}
+
+/** The text of an answer. Null if it is too long: the rest is then not read. */
+async function boundedText(answer: Response): Promise<string | null> {
+  if (Number(answer.headers.get('content-length') ?? 0) > maxChars) {
+    await answer.body?.cancel();
+    return null;
+  }
+  // React Native gives no access to the parts of an answer.
+  const reader = (answer.body as ReadableStream<Uint8Array> | undefined | null)?.getReader();
+  if (reader === undefined) {
+    const text = await answer.text();
+    return text.length > maxChars ? null : text;
+  }
+  const decoder = new TextDecoder();
+  let text = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    text += decoder.decode(value, { stream: true });
+    if (text.length > maxChars) {
+      await reader.cancel();
+      return null;
+    }
+  }
 }
 
 /** Null if the text is not a JSON object. */

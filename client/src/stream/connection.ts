@@ -104,15 +104,11 @@ export class Connection {
   #reconnectWithinMs: number | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #watchdog: ReturnType<typeof setTimeout> | null = null;
-  #isClosed = false;
+  /** Its last subscription has ended. */
+  isClosed = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-  }
-
-  /** Its last subscription has ended. */
-  get isClosed(): boolean {
-    return this.#isClosed;
   }
 
   /** Whether the subscription can share this connection. */
@@ -137,7 +133,7 @@ export class Connection {
   remove(subscription: AnySubscription): void {
     if (!this.#subscriptions.delete(subscription)) return;
     if (this.#subscriptions.size > 0) return this.pause(subscription);
-    this.#isClosed = true;
+    this.isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#drop();
   }
@@ -155,7 +151,7 @@ export class Connection {
     this.#isAsking = true;
     const credentials = await this.#credentials(url.includes('?') ? '&' : '?');
     this.#isAsking = false;
-    if (credentials === null || this.#isClosed) return;
+    if (credentials === null || this.isClosed) return;
     const { apiKey, query } = credentials;
     let socket: Socket;
     try {
@@ -355,7 +351,7 @@ export class Connection {
 
   #reconnect(reason: string): void {
     this.#drop();
-    if (this.#isClosed || this.#timer !== null) return;
+    if (this.isClosed || this.#timer !== null) return;
     const backoffMs = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(this.#failures++, 10)) * (0.5 + this.#options.random() / 2);
     const inMs = this.#reconnectWithinMs === null ? backoffMs : this.#reconnectWithinMs * this.#options.random();
     this.#reconnectWithinMs = null;

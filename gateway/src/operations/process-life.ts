@@ -37,7 +37,7 @@ export async function drain({ hub, transport, requests, waitMs, enter, clock, lo
   enter('draining');
   if (waitMs > 0) await pause(waitMs);
   await transport.stopListening();
-  await hub.connections.drain({ withinMs: handOffWithinMs, reconnectWithinMs });
+  await hub.connections.drain(handOffWithinMs, reconnectWithinMs);
   const left = await requests.none(answersWithinMs, clock);
   enter('ending');
   if (left > 0) log.warn({ requests: left }, 'requests_left_at_end');

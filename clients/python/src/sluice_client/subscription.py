@@ -343,7 +343,10 @@ class Subscription(AsyncIterator[E], Generic[E]):
         elif op == "subscribed":
             await self._on_subscribed(message, asked, url)
         elif op == "error":
-            _raise_error(message["error"])
+            error = message["error"]
+            if error["retryable"]:
+                raise _Lost(error["message"])
+            raise SluiceError(error["message"], code=error["code"], retryable=False, details=error.get("details"))
 
     async def _on_subscribed(self, message: Mapping[str, Any], asked: set[str], url: str) -> None:
         if "of" in message:
@@ -451,9 +454,3 @@ def _are_positions(positions: object) -> bool:
     return isinstance(positions, dict) and all(
         isinstance(one, dict) and isinstance(one.get("epoch"), str) and isinstance(one.get("seq"), int) for one in positions.values()
     )
-
-
-def _raise_error(error: Mapping[str, Any]) -> None:
-    if error["retryable"]:
-        raise _Lost(error["message"])
-    raise SluiceError(error["message"], code=error["code"], retryable=False, details=error.get("details"))

@@ -54,18 +54,14 @@ export function chooseAnswer(verdict: Verdict<AccountsAnswer>): ChosenAnswer | n
   if (verdict.kind !== 'agreed' && verdict.kind !== 'contradicted') return null;
   const answers = verdict.votes.map(({ value }) => value);
   const [first] = answers;
+  const besides = (answer: AccountsAnswer): readonly AccountsAnswer[] => answers.filter((other) => other !== answer);
   if (first === undefined) return null;
   if (verdict.kind === 'agreed') return { answer: first, others: answers.slice(1) };
   const places = first.accounts.map((_, index) => index);
-  const confirmed = (answer: AccountsAnswer): number =>
-    places.filter((at) => !reportedAlone(answer, besides(answer, answers), [at])).length;
+  const confirmed = (answer: AccountsAnswer): number => places.filter((at) => !reportedAlone(answer, besides(answer), [at])).length;
   const ranked = answers.map((answer) => ({ answer, confirmed: confirmed(answer) }));
   const { answer } = ranked.reduce((best, one) =>
     one.confirmed > best.confirmed || (one.confirmed === best.confirmed && one.answer.slot > best.answer.slot) ? one : best,
   );
-  return { answer, others: besides(answer, answers) };
-}
-
-function besides(answer: AccountsAnswer, answers: readonly AccountsAnswer[]): readonly AccountsAnswer[] {
-  return answers.filter((other) => other !== answer);
+  return { answer, others: besides(answer) };
 }

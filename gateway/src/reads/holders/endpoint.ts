@@ -85,17 +85,22 @@ async function makeAnswer(
   const { decimals, supply } = token.facts.token;
   const asOfMs = clock.wallMs();
   const within = startDeadline(listWithinMs, signal);
-  let found: LargestHolders | null = null;
+  let slot: number | null = null;
+  let holders: Holder[] | null = null;
   try {
     const addresses = await listLargestAccounts(endpoints, mint, health.newestSlot(), within);
-    if (addresses !== null) found = await readHolders(reader, token, addresses);
+    if (addresses !== null) {
+      const read = addresses.length === 0 ? { slot: token.facts.slot, accounts: [] } : await reader.read(addresses);
+      slot = read.slot;
+      holders = holdersOf(token, read.accounts);
+    }
   } catch (error) {
     log.debug({ err: error, mint }, 'holders_read_failed');
   } finally {
     within.end();
   }
   const simulated = health.simulated === true ? { simulated: true as const } : {};
-  return { mint, asOfMs, ...simulated, slot: found?.slot ?? null, decimals, supply: `${supply}`, holders: found?.holders ?? null };
+  return { mint, asOfMs, ...simulated, slot, decimals, supply: `${supply}`, holders };
 }
 
 type Holder = NonNullable<AnswerOf<typeof tokenHoldersEndpoint>['holders']>[number];
@@ -105,11 +110,6 @@ const listedAccounts = 20;
 const maxAccounts = 100;
 const hedgeAfterMs = 600;
 const othersWithinMs = 1_500;
-
-interface LargestHolders {
-  readonly slot: number;
-  readonly holders: Holder[];
-}
 
 /**
  * The largest token accounts of a mint according to a majority of the endpoints, in the order of their ranks. The lists are united: an endpoint
@@ -148,12 +148,7 @@ function readList(answer: unknown, newestSlot: number): readonly string[] | null
   return addresses.every((address) => typeof address === 'string' && isAddress(address)) ? (addresses as readonly string[]) : null;
 }
 
-/** Reads the balances and owners of these accounts. An account that is not one of this mint does not count. Rejects with an `RpcError`. */
-async function readHolders(reader: AccountReader, token: MintView, addresses: readonly string[]): Promise<LargestHolders> {
-  const { slot, accounts } = addresses.length === 0 ? { slot: token.facts.slot, accounts: [] } : await reader.read(addresses);
-  return { slot, holders: holdersOf(token, accounts) };
-}
-
+/** The owners of these accounts. An account that is not one of this mint does not count. */
 function holdersOf(token: MintView, accounts: readonly (ChainAccount | null)[]): Holder[] {
   const { decimals, supply, tokenProgram } = token.facts.token;
   const owners = new Map<string, { amount: bigint; accounts: number }>();

@@ -1,7 +1,7 @@
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
-import type { KnownPool, PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
+import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import type { LookedUpAccount } from '@sluice/venues/seam/quoting.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
@@ -156,7 +156,11 @@ export class PoolReader {
     const { directory, reader, venues, log } = this.#options;
     try {
       const known = await directory.poolsOf(mint);
-      const places = known.filter(({ address }) => !derived.some((place) => place.address === address)).flatMap(placeIn(venues));
+      const places = known.flatMap(({ venue: name, address }): PoolPlace[] => {
+        const venue = venues.find((one) => one.name === name);
+        const isUsable = isAddress(address) && !derived.some((place) => place.address === address);
+        return venue !== undefined && isUsable ? [{ venue, address, vaults: [], isDerived: false }] : [];
+      });
       const some = places.slice(0, maxOtherPlaces);
       if (some.length === 0) return [];
       const addresses = some.map(({ address }) => address);
@@ -185,13 +189,6 @@ export class PoolReader {
     this.#plans.set(plan.mint, { plan, hintedAtMs });
     return plan;
   }
-}
-
-function placeIn(venues: readonly Venue[]): (known: KnownPool) => readonly PoolPlace[] {
-  return ({ venue: name, address }) => {
-    const venue = venues.find((one) => one.name === name);
-    return venue === undefined || !isAddress(address) ? [] : [{ venue, address, vaults: [], isDerived: false }];
-  };
 }
 
 const changesItsQuoteCoin = { kind: 'malformed', venue: 'any', reason: 'its quote coin or accounts change with every read' } as const;

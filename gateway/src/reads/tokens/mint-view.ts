@@ -15,7 +15,7 @@ import { inUsd, quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import type { MigrationEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { maxTokenPools } from '@sluice/shared/wire/rest/token.ts';
 import type { History } from '../../stream/history/history.ts';
-import { Minutes, type WindowSums } from '../pages/minutes.ts';
+import { Minutes } from '../pages/minutes.ts';
 import { depthOf, isFollowedBy, isOutdated, stateAtRead, stateOfPrice, type PoolState } from './pool-state.ts';
 import { surviving } from '../surviving.ts';
 import type { TokenFacts, TokenPlan } from './token-facts.ts';
@@ -177,7 +177,8 @@ export class MintView {
   /** Uses the same rule as the stored state of the market. */
   #placeAfter(event: PriceEvent, main: PoolState | null, solUsd: number | null): Mutable<MainPool> {
     const seen = poolPriceOf(event);
-    if (main === null || this.#place === null) return { ...firstMain(seen), mainTradedS: 0, curveOver: this.#isCurveOver };
+    if (main === null || this.#place === null)
+      return { ...firstMain(seen), mainTradedS: 0, curveOver: this.facts.curve === null || this.curveComplete };
     const { priceQuote, quoteMint } = main;
     const place: Mutable<MainPool> = {
       ...this.#place,
@@ -190,18 +191,18 @@ export class MintView {
     return place;
   }
 
-  get #isCurveOver(): boolean {
-    return this.facts.curve === null || this.curveComplete;
-  }
-
   #onTrade(event: TradeEvent, offset: number, nowMs: number): void {
     const { poolAddress } = event;
     const place = this.#place;
     if (place?.poolAddress === poolAddress) place.mainTradedS = Math.max(place.mainTradedS, secondOf(event));
     if (event.curveCompleted === true && poolAddress === this.facts.curve?.address) this.#completeCurve();
     if (this.minutes === null || offset <= this.#countedTo) return;
-    const { atS, sums } = tallyOf(event);
-    this.minutes.add(atS, sums, Math.floor(nowMs / 1000));
+    const { side, quoteUiAmount, priceQuote, priceSol, priceUsd } = event;
+    const valued = (price: number | null): number =>
+      priceQuote === null || priceQuote === 0 || price === null ? 0 : quoteUiAmount * (price / priceQuote);
+    const count = { buys: side === 'buy' ? 1 : 0, sells: side === 'buy' ? 0 : 1 };
+    const sums = { ...count, volumeSol: event.solAmount ?? valued(priceSol), volumeUsd: valued(priceUsd) };
+    this.minutes.add(secondOf(event), sums, Math.floor(nowMs / 1000));
   }
 
   /** The token migrated to a pool. The first trade there brings a price event with its reserves. */
@@ -280,16 +281,6 @@ function isBetter(pool: PoolState, than: PoolState, derived: ReadonlySet<string>
   if ((depthOf(pool, null) ?? 0) <= depth) return false;
   const isForeign = derived.has(than.address) && !derived.has(pool.address) && depth >= minPriceDepthSol;
   return !isForeign || pricesAgree({ ...than, priceUsd: null }, { ...pool, priceUsd: null });
-}
-
-/** The time of a trade, and what it adds to its minute. */
-function tallyOf(event: TradeEvent): { readonly atS: number; readonly sums: WindowSums } {
-  const { quoteUiAmount, priceQuote } = event;
-  const valued = (price: number | null): number =>
-    priceQuote === null || priceQuote === 0 || price === null ? 0 : quoteUiAmount * (price / priceQuote);
-  const isBuy = event.side === 'buy';
-  const volumeSol = event.solAmount ?? valued(event.priceSol);
-  return { atS: secondOf(event), sums: { buys: isBuy ? 1 : 0, sells: isBuy ? 0 : 1, volumeSol, volumeUsd: valued(event.priceUsd) } };
 }
 
 /** Retained events of a topic after an offset, oldest first. Null: they are too many, or one of them retracts an older event. */

@@ -111,7 +111,11 @@ export class TokenBook {
     const token = this.#tokens.get(mint);
     if (token === undefined) return null;
     const nowMs = this.#options.clock.steadyMs();
-    if (nowMs - token.touchedAtMs >= touchEveryMs) this.#touch(token, nowMs);
+    if (nowMs - token.touchedAtMs >= touchEveryMs) {
+      token.touchedAtMs = nowMs;
+      this.#tokens.delete(mint);
+      this.#tokens.set(mint, token);
+    }
     return token;
   }
 
@@ -369,12 +373,6 @@ export class TokenBook {
     this.#tokens.delete(token.mint);
     this.rendered.delete(token.mint);
     this.#minutes -= token.minutes?.size ?? 0;
-  }
-
-  #touch(token: MintView, nowMs: number): void {
-    token.touchedAtMs = nowMs;
-    this.#tokens.delete(token.mint);
-    this.#tokens.set(token.mint, token);
   }
 }
 

@@ -26,10 +26,6 @@ export interface TokenEndpointParts {
 }
 
 const invalidMint = { error: 'INVALID_MINT' } as const;
-const opening = Buffer.from('{"mint":"');
-const tradesKey = Buffer.from('","trades":[');
-const nextKey = Buffer.from('],"next":');
-const closing = Buffer.from('}');
 const comma = Buffer.from(',');
 
 /** `/token/info`, `/token/search`, `/token/candles`, `/token/trades`. */
@@ -67,8 +63,9 @@ export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoin
     const refusal = page.trades.length > 0 ? null : await refusalFor(book, mint);
     if (refusal !== null) return refusal;
     const joined = page.trades.flatMap((trade, index) => (index === 0 ? [trade] : [comma, trade]));
-    const next = Buffer.from(JSON.stringify(page.next));
-    return { jsonBytes: Buffer.concat([opening, Buffer.from(mint), tradesKey, ...joined, nextKey, next, closing]) };
+    const opening = Buffer.from(`{"mint":"${mint}","trades":[`);
+    const closing = Buffer.from(`],"next":${JSON.stringify(page.next)}}`);
+    return { jsonBytes: Buffer.concat([opening, ...joined, closing]) };
   });
 
   return [info, search, candles, trades];

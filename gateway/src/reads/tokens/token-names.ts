@@ -28,11 +28,8 @@ export class TokenNames {
     if (symbolText === '' && nameText === '') return;
     this.#tokens.delete(mint);
     this.#tokens.set(mint, { mint, symbol, name, createdAtMs: createdAtMs ?? known?.createdAtMs ?? null, symbolText, nameText });
-    if (this.#tokens.size <= this.#limit) return;
-    for (const oldest of this.#tokens.keys()) {
-      this.#tokens.delete(oldest);
-      return;
-    }
+    const [oldest] = this.#tokens.keys();
+    if (this.#tokens.size > this.#limit) this.#tokens.delete(oldest!);
   }
 
   forget(mint: string): void {

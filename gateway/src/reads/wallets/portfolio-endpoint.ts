@@ -96,14 +96,8 @@ function answerOf(bytes: Buffer | null): Answer {
   return bytes === null ? { error: 'UPSTREAM_UNAVAILABLE', message: 'The wallet cannot be read now.' } : { jsonBytes: bytes };
 }
 
-/** The last trade of a wallet that this gateway has published. */
-interface LastTrade {
-  readonly slot: number;
-  readonly offset: number;
-}
-
-/** Null if the gateway retains none. */
-function lastTradeOf(history: PortfolioParts['history'], wallet: string): LastTrade | null {
+/** The last trade of a wallet that this gateway has published; null if it retains none. */
+function lastTradeOf(history: PortfolioParts['history'], wallet: string): { readonly slot: number; readonly offset: number } | null {
   const topic = accountTradesTopic(wallet);
   for (const { json, offset } of surviving(history, topic, new Set())) {
     const { slot } = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as { readonly slot: number };

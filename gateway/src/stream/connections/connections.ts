@@ -20,11 +20,6 @@ export interface ConnectionsParts extends StreamParts {
   readonly onMessage: ConnectionEvents['onMessage'];
 }
 
-export interface DrainTimes {
-  readonly withinMs: number;
-  readonly reconnectWithinMs: number;
-}
-
 /** Time between two batches of closes, and the least number of closes in one: 500 a second are no load for other gateways. */
 const drainEveryMs = 100;
 const minClosesPerBatch = 50;
@@ -43,9 +38,10 @@ export class Connections implements ConnectionEvents, OpenConnections {
   /** What each address without a key uses; null if such clients are not served. */
   readonly #keylessUsages: Usages | null;
   readonly onMessage: ConnectionEvents['onMessage'];
+  /** Connections that have not authenticated yet, and those whose messages are compressed. */
+  unauthenticated = 0;
+  compressed = 0;
   readonly #parts: ConnectionsParts;
-  #unauthenticated = 0;
-  #compressed = 0;
   #isDraining = false;
 
   constructor(parts: ConnectionsParts) {
@@ -56,14 +52,6 @@ export class Connections implements ConnectionEvents, OpenConnections {
 
   get size(): number {
     return this.#parts.slices.size;
-  }
-
-  get unauthenticated(): number {
-    return this.#unauthenticated;
-  }
-
-  get compressed(): number {
-    return this.#compressed;
   }
 
   get servesKeyless(): boolean {
@@ -90,9 +78,9 @@ export class Connections implements ConnectionEvents, OpenConnections {
     const connection = new Connection(socket, this, session, options, stats.connectionsOpened++ % sliceCount);
     connection.usage = usage;
     slices.add(connection);
-    if (options.compress) this.#compressed++;
+    if (options.compress) this.compressed++;
     if (principal === null) {
-      this.#unauthenticated++;
+      this.unauthenticated++;
       this.#awaitAuthentication(connection);
     } else if (this.currentPrincipal(principal) !== principal) {
       // The transport does not allow a connection to be closed while it is being opened.
@@ -132,7 +120,7 @@ export class Connections implements ConnectionEvents, OpenConnections {
       // The topics that it followed without a key now count towards the limits of the key.
       for (const topic of connection.dialectTopics ?? []) countDialectTopic(usage, topic, 1);
       connection.delayed?.moveTo(usage.delayed);
-      this.#unauthenticated--;
+      this.unauthenticated--;
     }
     connection.principal = principal;
     connection.session.accept(nowMs, limitsOf(principal, connection.usage!));
@@ -204,14 +192,14 @@ export class Connections implements ConnectionEvents, OpenConnections {
   onClose(connection: Connection): void {
     const { slices, slowConsumers, dialect, heartbeats } = this.#parts;
     slices.delete(connection);
-    if (connection.compress) this.#compressed--;
+    if (connection.compress) this.compressed--;
     slowConsumers.onClose(connection);
     connection.cancelAuthTimer();
     connection.delayed?.end();
     for (const topic of connection.topics?.keys() ?? []) connection.unfollow(topic);
     dialect.unfollowAll(connection);
     this.#endUsage(connection, this.#parts.clock.steadyMs());
-    if (connection.principal === null) this.#unauthenticated--;
+    if (connection.principal === null) this.unauthenticated--;
     heartbeats.remove(connection);
   }
 
@@ -219,7 +207,7 @@ export class Connections implements ConnectionEvents, OpenConnections {
    * Closes every connection with 4012, so that its client connects to another gateway. Spreads the closes over at most `withinMs`, so that
    * the other gateways are not overloaded. Connections that open meanwhile are closed too.
    */
-  async drain({ withinMs, reconnectWithinMs }: DrainTimes): Promise<void> {
+  async drain(withinMs: number, reconnectWithinMs: number): Promise<void> {
     if (this.#isDraining) return;
     this.#isDraining = true;
     const { slices, fanout, clock } = this.#parts;

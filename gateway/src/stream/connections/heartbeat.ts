@@ -23,7 +23,6 @@ export interface HeartbeatParts {
   readonly fanout: Pick<Fanout, 'batcher'>;
   readonly bus: BusPosition;
   readonly publish: Publish;
-  /** Time since ingest last saw a newer slot, in whole milliseconds; null before its first report. */
   readonly slotAgeMs: () => number | null;
 }
 

@@ -28,7 +28,7 @@ export interface DeliveryParts extends StreamParts {
 export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #listeners: LogListener[] = [];
-  #linkUp = false;
+  linkUp = false;
   #caughtUp = false;
   #sampledAtMs = 0;
   /** Only the first forged event is logged. */
@@ -38,13 +38,9 @@ export class Delivery {
     this.#parts = parts;
   }
 
-  get linkUp(): boolean {
-    return this.#linkUp;
-  }
-
   /** The link to the bus is up, and its history has been read. */
   get ready(): boolean {
-    return this.#caughtUp && this.#linkUp;
+    return this.#caughtUp && this.linkUp;
   }
 
   /** Adds a listener. Call it before `start`. */
@@ -55,13 +51,13 @@ export class Delivery {
   /** Reads the history of the bus, then follows it. Resolves once it has caught up. */
   async start(): Promise<void> {
     const { bus, log } = this.#parts;
-    this.#linkUp = true;
+    this.linkUp = true;
     await bus.start({
       onEntry: (entry, replayed) => this.#onEntry(entry, replayed),
       onLost: (loss) => this.#onLost(loss),
       onEpoch: () => this.#onEpoch(),
       onLink: (up) => {
-        this.#linkUp = up;
+        this.linkUp = up;
         log[up ? 'info' : 'warn']({}, up ? 'bus_link_up' : 'bus_link_down');
       },
     });
@@ -100,9 +96,10 @@ export class Delivery {
     this.#parts.history.append(entry);
     const verdict = readVerdict(entry);
     if (verdict !== null) this.#onVerdict(verdict, entry.offset);
-    else if (isPause(entry)) this.#onPause(entry);
-    else if (isPoolNews(entry)) return;
-    else this.#onEvent(entry, replayed);
+    else if (isPause(entry)) {
+      this.#parts.history.addPause(entry);
+      this.#parts.fanout.skip(entry, 'unwatched');
+    } else if (!isPoolNews(entry)) this.#onEvent(entry, replayed);
   }
 
   #onEvent(entry: LogEntry, replayed: boolean): void {
@@ -119,11 +116,6 @@ export class Delivery {
     history.addLoss(offset, verdict.lost);
     fanout.onSlotLoss(verdict.lost);
     catchUps.onSlotLoss(verdict.lost);
-  }
-
-  #onPause(entry: LogEntry): void {
-    this.#parts.history.addPause(entry);
-    this.#parts.fanout.skip(entry, 'unwatched');
   }
 
   /** No gateway sealed this event, so it is not delivered. The followers of its topic get a gap. */

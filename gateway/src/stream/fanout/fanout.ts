@@ -101,7 +101,8 @@ export class Fanout {
     );
     if (group === undefined) {
       if (topic.groups.length >= maxGroupsPerTopic) return null;
-      if (filter !== null && filtersOf(topic, keyId) >= streamLimits.filtersPerKeyAndTopic) return null;
+      const ofKey = topic.groups.filter((one) => one.filter !== null && one.ownerKeyId === keyId);
+      if (filter !== null && ofKey.length >= streamLimits.filtersPerKeyAndTopic) return null;
       const room = newRoom();
       const batch = batched ? { format, room, topic, buffer: null, length: 0, count: 0, publishedAtMs: 0 } : null;
       group = { topic, room, format, filter, batch, ownerKeyId: keyId, prev: topic.seq, prevIsExact: false, members: 0 };
@@ -288,10 +289,6 @@ export class Fanout {
       }
     }
   }
-}
-
-function filtersOf(topic: TopicState, keyId: string): number {
-  return topic.groups.reduce((count, { filter, ownerKeyId }) => (filter !== null && ownerKeyId === keyId ? count + 1 : count), 0);
 }
 
 /** Writes one frame in either format; see `writeJsonFrame`. */

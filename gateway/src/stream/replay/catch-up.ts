@@ -233,20 +233,15 @@ export class CatchUps {
   }
 }
 
-/** Joins frames into array messages, as long as a message may be. */
-function joinFrames(frames: readonly Uint8Array[], format: Group['format']): Uint8Array[] {
-  return groupsOf(frames, arrayBytes, (frame) => frame.length + 1, streamLimits.frameBytes).map((group) => joined(group, format));
-}
-
 /** Bytes of an array in addition to its frames and commas. */
 const arrayBytes = 3;
 
-function joined(frames: readonly Uint8Array[], format: Group['format']): Uint8Array {
-  if (format === 'msgpack') {
-    const header = Buffer.from([0xdc, frames.length >> 8, frames.length & 0xff]);
-    return Buffer.concat([header, ...frames]);
-  }
-  const comma = Buffer.from(',');
-  const parts = frames.flatMap((frame, at) => (at === 0 ? [Buffer.from('['), frame] : [comma, frame]));
-  return Buffer.concat([...parts, Buffer.from(']')]);
+/** Joins frames into array messages, as long as a message may be. */
+function joinFrames(frames: readonly Uint8Array[], format: Group['format']): Uint8Array[] {
+  const [opening, comma, closing] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')];
+  return groupsOf(frames, arrayBytes, (frame) => frame.length + 1, streamLimits.frameBytes).map((group) =>
+    format === 'msgpack'
+      ? Buffer.concat([Buffer.from([0xdc, group.length >> 8, group.length & 0xff]), ...group])
+      : Buffer.concat([opening, ...group.flatMap((frame, at) => (at === 0 ? [frame] : [comma, frame])), closing]),
+  );
 }

@@ -51,7 +51,9 @@ export function createAdmission({ authenticator, limits, tickets }: AdmissionPar
     // A stolen key cannot use up the limit of its owner.
     const decision = await limits.take(principal, isAllowed ? 1 : 0);
     const counted = { principal, decision };
-    const refusal = isAllowed ? refusalOf(principal, form) : wrongAddress(form);
+    const { address } = form;
+    const wrongAddress = { message: 'The key may not be used from this address.', details: { address } };
+    const refusal = isAllowed ? refusalOf(principal, form) : wrongAddress;
     if (refusal !== null) return { ok: false, code: 'FORBIDDEN', ...refusal, counted };
     if (decision.admitted) return { ok: true, ...counted };
     const { retryAfterMs } = decision;
@@ -89,10 +91,6 @@ async function identifyTicket(authenticator: Authenticator, tickets: Tickets, ti
     return { ok: false, code: 'UNAUTHENTICATED', message: 'The ticket is unknown, was used before, or is older than 30 s.' };
   }
   return { principal, addressRanges: redeemed.address === null ? principal.ipRanges : [redeemed.address] };
-}
-
-function wrongAddress({ address }: ConnectionForm): RefusalText {
-  return { message: 'The key may not be used from this address.', details: { address } };
 }
 
 function refusalOf(principal: Principal, { batch }: ConnectionForm): RefusalText | null {

@@ -91,7 +91,7 @@ export class Session {
   usesDialect = false;
   /** Without a key, the client may use PumpPortal's protocol. */
   readonly #keyless: boolean;
-  #authenticated: boolean;
+  authenticated: boolean;
   #commandsPerSecond: number;
   #keyWork: WorkBudget | null;
   /** Commands left in the burst. */
@@ -103,7 +103,7 @@ export class Session {
   /** `keyless`: `limits` are those of a client without a key. */
   constructor(nowMs: number, limits: SessionLimits | null, keyless = false) {
     this.#keyless = keyless;
-    this.#authenticated = limits !== null && !keyless;
+    this.authenticated = limits !== null && !keyless;
     this.#commandsPerSecond = limits?.commandsPerSecond ?? streamLimits.unauthenticatedCommands;
     this.#keyWork = limits?.keyWork ?? null;
     this.#allowance = this.#commandsPerSecond;
@@ -111,21 +111,17 @@ export class Session {
     this.#work = limits === null ? new WorkBudget(streamLimits.unauthenticatedWork, streamLimits.commandWork, nowMs) : fullWork(nowMs);
   }
 
-  get authenticated(): boolean {
-    return this.#authenticated;
-  }
-
   get #mayUseDialect(): boolean {
-    return this.#authenticated || this.#keyless;
+    return this.authenticated || this.#keyless;
   }
 
   /** The key of an `authenticate` action is valid, or its plan has changed. */
   accept(nowMs: number, limits: SessionLimits): void {
-    if (!this.#authenticated) {
+    if (!this.authenticated) {
       this.#work = fullWork(nowMs);
       this.#allowance = limits.commandsPerSecond;
     }
-    this.#authenticated = true;
+    this.authenticated = true;
     this.#commandsPerSecond = limits.commandsPerSecond;
     this.#keyWork = limits.keyWork;
   }

@@ -6,10 +6,6 @@ interface WaitingMessage {
 /** What a message costs in addition to its bytes. */
 const overheadBytes = 256;
 
-function sizeOf({ bytes }: Pick<WaitingMessage, 'bytes'>): number {
-  return bytes.byteLength + overheadBytes;
-}
-
 /** The space for the delayed messages of all keys, or of all addresses. */
 export interface DelayedSpace {
   readonly spaceBytes: number;
@@ -60,7 +56,7 @@ export class WaitingMessages {
 
   /** Copies the bytes. Returns false if there is no space. */
   add(bytes: Uint8Array, binary: boolean): boolean {
-    const size = sizeOf({ bytes });
+    const size = bytes.byteLength + overheadBytes;
     const isFull = this.#messages.length >= this.#bounds.messages || this.#bytes + size > this.#bounds.bytes;
     if (isFull || this.#share?.hasRoom(size) === false) return false;
     this.#messages.push({ bytes: Uint8Array.from(bytes), binary });
@@ -70,7 +66,7 @@ export class WaitingMessages {
 
   removeFirst(): void {
     const first = this.#messages.shift();
-    if (first !== undefined) this.#count(-sizeOf(first));
+    if (first !== undefined) this.#count(-first.bytes.byteLength - overheadBytes);
   }
 
   /** The connection has authenticated: its messages now count for its key. */
