@@ -1,7 +1,7 @@
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
-import { metricsOf, type Metric, type MetricRow } from '@sluice/shared/operations/metric.ts';
-import type { SignerCounts } from '../signer/client/client.ts';
+import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
+import type { SigningProcess } from '../signer/client/client.ts';
 import type { TradingReports, TradingStatus } from '@sluice/gateway/operations/report.ts';
 import { endStates, storedStates } from '@sluice/gateway/store/order-model/order.ts';
 import { orderSteps, type OrderStats } from '../model/order-stats.ts';
@@ -32,7 +32,7 @@ export interface OrderReport {
   /** The chain state in memory. */
   readonly state: Pick<HotStateCounts, 'links'>;
   readonly simulator: Simulator['counters'];
-  readonly signer: { readonly fault: string | null; readonly ready: boolean; readonly counts: Readonly<SignerCounts> };
+  readonly signer: { readonly fault: string | null; readonly ready: boolean; readonly counts: Readonly<SigningProcess['counts']> };
 }
 
 /** The report of a gateway that does not hold the trading role. */

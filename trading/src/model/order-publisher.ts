@@ -29,19 +29,10 @@ export interface OrderPublisherOptions {
   readonly log: Logger;
 }
 
-export interface OrderPublisherCounts {
-  published: number;
-  /** Changes dropped because the bus accepted no events for too long. */
-  dropped: number;
-  /** Changes that no entry of the bus can carry. */
-  refused: number;
-  /** Times that the bus did not accept a batch. */
-  failures: number;
-}
-
 /** Publishes changes of orders on the channel `orders`, each to the topic of the key that made the order. */
 export class OrderPublisher {
-  readonly counts: OrderPublisherCounts = { published: 0, dropped: 0, refused: 0, failures: 0 };
+  /** `dropped`: the bus accepted no events for too long. `refused`: no entry can carry the change. `failures`: batches that the bus did not accept. */
+  readonly counts = { published: 0, dropped: 0, refused: 0, failures: 0 };
   readonly #options: OrderPublisherOptions;
   readonly #queue: PublishedOrder[] = [];
   readonly #closing = new AbortController();

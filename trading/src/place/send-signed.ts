@@ -115,15 +115,32 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
   // The last check of the halt: after it the order may be sent.
   const stoppedMeanwhile = await refusedByHalt(parts.halt);
   if (stoppedMeanwhile !== null) return stoppedMeanwhile;
-  const timingJson = JSON.stringify(rounded({ totalMs: simulatedMs - startedMs, ...timing }));
-  const unstored = newOrder(sent, parts.clock.wallMs(), { genesisHash: chain.genesisHash, terms, lastValidBlockHeight, timingJson });
+  const createdAtMs = parts.clock.wallMs();
+  const signature = transaction.signatures[0]!;
+  const unstored: NewOrder = {
+    id: newOrderId(createdAtMs),
+    kind: 'sent',
+    keyId: owner.keyId,
+    accountId: owner.accountId,
+    state: 'submitted',
+    genesisHash: chain.genesisHash,
+    terms,
+    quoteJson: null,
+    signature,
+    signedBytes: wire,
+    blockhash: transaction.recentBlockhash,
+    lastValidBlockHeight,
+    timingJson: JSON.stringify(rounded({ totalMs: simulatedMs - startedMs, ...timing })),
+    fill: null,
+    error: null,
+    createdAtMs,
+  };
   const inserted = await ledger
     .insert(unstored, { idempotency: use, spend: null, followedBy: parts.gatewayId })
     .catch((error: unknown) => unansweredInsert(error, unstored));
   if ('error' in inserted) return inserted;
   if (inserted.kind !== 'stored') return knownBefore(inserted, startedMs, parts);
   const sentMs = performance.now();
-  const signature = transaction.signatures[0]!;
   const order = await firstSend(inserted.order, wire, startedMs, parts);
   const nowMs = performance.now();
   const took = { storeMs: sentMs - simulatedMs, sendMs: nowMs - sentMs, totalMs: nowMs - startedMs, ...timing };
@@ -140,28 +157,6 @@ async function send(sent: SentTransaction, parts: SendSignedParts): Promise<Outc
     error: null,
     timing: rounded(took),
   });
-}
-
-function newOrder(
-  { owner, wire, transaction }: SentTransaction,
-  createdAtMs: number,
-  known: Pick<NewOrder, 'genesisHash' | 'terms' | 'lastValidBlockHeight' | 'timingJson'>,
-): NewOrder {
-  return {
-    id: newOrderId(createdAtMs),
-    kind: 'sent',
-    keyId: owner.keyId,
-    accountId: owner.accountId,
-    state: 'submitted',
-    quoteJson: null,
-    signature: transaction.signatures[0]!,
-    signedBytes: wire,
-    blockhash: transaction.recentBlockhash,
-    fill: null,
-    error: null,
-    ...known,
-    createdAtMs,
-  };
 }
 
 function knownBefore(

@@ -131,25 +131,21 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
     lamportsNeeded: mostTaken(outlay),
     outlay,
     lamportsFault: () => lamportsFault(outlay, inputs.wallet, publicKey, state),
-    terms: failureTerms(quoted, { inputs, bounds, publicKey, mint: request.order.mint }),
+    terms: failureTerms(request, quoted, inputs, bounds),
     quoteFrom: (slot) => quoteFrom(slot, quoted, request, parts),
     quoteMs: quotedMs - startedMs,
     buildMs: performance.now() - quotedMs,
   };
 }
 
-interface Balances {
-  readonly inputs: TradeInputs;
-  readonly bounds: PreparedTrade['bounds'];
-  readonly publicKey: string;
-  /** Of the coin that is bought or sold. */
-  readonly mint: string;
-}
-
 /** Context for the report of a failure. */
-function failureTerms(quoted: QuotedOrder, { inputs, bounds, publicKey, mint }: Balances): FailureTerms {
+function failureTerms(
+  { order: { mint }, publicKey }: TradeRequest,
+  quoted: QuotedOrder,
+  { wallet, baseAccount }: TradeInputs,
+  bounds: PreparedTrade['bounds'],
+): FailureTerms {
   const { market, quote, quoteDecimals, trade } = quoted;
-  const { wallet, baseAccount } = inputs;
   const isSell = trade.exact === 'baseIn';
   const byCost = trade.exact === 'baseOut';
   return {

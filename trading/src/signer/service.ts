@@ -28,17 +28,12 @@ export interface ServiceOptions {
   readonly log: Logger;
 }
 
-export interface SignerService {
-  /** Refuses new gateways and closes all connections. Each signing process ends after its connection. */
-  close(): Promise<void>;
-}
-
 /**
  * Starts a signing process for each gateway that connects, under this process's user. The signing process gets the connection as its
  * standard input and output. This process reads nothing from it and holds no key. Rejects if another service runs on the folder, or
  * if the socket cannot be created.
  */
-export async function serveSigner(options: ServiceOptions): Promise<SignerService> {
+export async function serveSigner(options: ServiceOptions) {
   const { socket: path, folder, log } = options;
   makeFolder(folder);
   const lock = takeLock(join(folder, 'service.lock'));
@@ -54,7 +49,8 @@ export async function serveSigner(options: ServiceOptions): Promise<SignerServic
   }
   log.info({ socket: path, folder }, 'signer_service_listens');
   return {
-    close: async () => {
+    /** Refuses new gateways and closes all connections. Each signing process ends after its connection. */
+    close: async (): Promise<void> => {
       const closed = new Promise((resolve) => server.close(resolve));
       const ended = [...open].map(({ socket, child }) => {
         socket.end();

@@ -4,8 +4,8 @@ import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
 import { createRpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { PoolReader } from '@sluice/gateway/reads/pools/pool-reader.ts';
-import { RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
-import { keepAccounts, type KeeperCounts } from './accounts/account-keeper.ts';
+import { createAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
+import { keepAccounts } from './accounts/account-keeper.ts';
 import { Blockhashes } from './chain/blockhashes.ts';
 import { ChainView } from './chain/chain-view.ts';
 import { FeeLevels } from './chain/fee-levels.ts';
@@ -13,7 +13,7 @@ import { Markets } from '../quote/markets.ts';
 import { HotWallets } from './hot-wallets.ts';
 import { repeat } from './repeat.ts';
 import { Rent } from './chain/rent.ts';
-import { pollSlots, type SlotPollCounts } from './chain/slot-poll.ts';
+import { pollSlots } from './chain/slot-poll.ts';
 import { maxReadBehindSlots, WatchedAccounts } from './accounts/watched-accounts.ts';
 
 const rpcTimeoutMs = 2_500;
@@ -41,8 +41,8 @@ export class HotState {
   readonly wallets: HotWallets;
   readonly #life = new AbortController();
   readonly #watched: WatchedAccounts;
-  readonly #keeper: KeeperCounts;
-  readonly #slots: SlotPollCounts;
+  readonly #keeper: ReturnType<typeof keepAccounts>;
+  readonly #slots: ReturnType<typeof pollSlots>;
 
   constructor({ httpUrls, wsUrls, venues, directory, log, signal }: HotStateOptions) {
     const ended = AbortSignal.any([signal, this.#life.signal]);

@@ -34,15 +34,9 @@ interface HotWallet {
   usedAtMs: number;
 }
 
-export interface WalletCounts {
-  hits: number;
-  reads: number;
-  evicted: number;
-}
-
 /** Balances of the wallets that trade. */
 export class HotWallets {
-  readonly counts: WalletCounts = { hits: 0, reads: 0, evicted: 0 };
+  readonly counts = { hits: 0, reads: 0, evicted: 0 };
   readonly #watched: WatchedAccounts;
   readonly #reader: AccountReader;
   readonly #endpoints: number;

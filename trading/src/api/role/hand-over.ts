@@ -57,15 +57,6 @@ const afterFaultMs = 200;
 /** Wakes the loop that waits for records. Not sealed, because it says nothing. */
 const wakeRecord = Buffer.alloc(0);
 
-export interface HandOverCounters {
-  /** Calls of this gateway's clients that were handed to another gateway. */
-  out: number;
-  /** Calls of other gateways that were run here. */
-  in: number;
-  /** Calls of this gateway's clients that got no certain answer in time. */
-  unanswered: number;
-}
-
 export interface HandOverOptions {
   readonly mailboxes: Mailboxes;
   readonly seal: RecordSeal;
@@ -81,7 +72,8 @@ export interface HandOverOptions {
  * role: the store admits one order for a key.
  */
 export class HandOver {
-  readonly counters: HandOverCounters = { out: 0, in: 0, unanswered: 0 };
+  /** Calls handed to another gateway, calls of others that ran here, and calls handed over that got no certain answer in time. */
+  readonly counters = { out: 0, in: 0, unanswered: 0 };
   readonly #options: HandOverOptions;
   /** The mailbox of the answers to this gateway. */
   readonly #answers: string;

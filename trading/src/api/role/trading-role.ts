@@ -6,29 +6,17 @@ import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import type { OrderAnswer, OrderCall } from '../order-call.ts';
 import { openMailboxes } from './mailboxes.ts';
-import { HandOver, type HandOverCounters } from './hand-over.ts';
+import { HandOver } from './hand-over.ts';
 import { nobodyTrades } from './pending-call.ts';
 
 export interface RoleReport {
   /** Which gateway holds the role; null while that is unknown, as it is while Redis does not answer. */
   readonly holder: Lease['holder'];
-  readonly handedOver: Readonly<HandOverCounters>;
+  readonly handedOver: Readonly<HandOver['counters']>;
 }
 
 /** One gateway at a time places and follows orders; the others hand their calls to it. Without Redis a gateway is alone and holds the role. */
-export interface TradingRole {
-  /** Exact: false from the moment that another gateway may hold the role. */
-  readonly held: boolean;
-  readonly report: RoleReport;
-  /** Whether another gateway may have held the role before, and may have left orders. */
-  readonly isShared: boolean;
-  /** Claims the role. Resolves when it is known who holds it. Rejects with a `BusError` if Redis cannot be reached. */
-  start(): Promise<void>;
-  /** Hands a call over to the holder of the role. Resolves with its answer. Never rejects. */
-  hand(spec: EndpointSpec, call: OrderCall): Promise<OrderAnswer>;
-  /** Gives the role up, and finishes the calls of other gateways that run here. */
-  close(): Promise<void>;
-}
+export type TradingRole = Pick<SharedRole, 'held' | 'report' | 'isShared' | 'start' | 'hand' | 'close'>;
 
 export interface TradingRoleOptions {
   readonly bus: Bus;
@@ -62,8 +50,9 @@ const leaseTtlMs = 1_000;
 /** How long a start waits until it is known who holds the role. */
 const knownWithinMs = 3_000;
 
-class SharedRole implements TradingRole {
-  readonly isShared = true;
+class SharedRole {
+  /** Whether another gateway may have held the role before, and may have left orders. */
+  readonly isShared: boolean = true;
   readonly #options: TradingRoleOptions & { readonly redisUrls: readonly string[] };
   #lease: Lease | null = null;
   #handOver: HandOver | null = null;
@@ -72,6 +61,7 @@ class SharedRole implements TradingRole {
     this.#options = options;
   }
 
+  /** Exact: false from the moment that another gateway may hold the role. */
   get held(): boolean {
     return this.#lease?.held ?? false;
   }
@@ -80,6 +70,7 @@ class SharedRole implements TradingRole {
     return { holder: this.#lease?.holder ?? null, handedOver: this.#handOver?.counters ?? { out: 0, in: 0, unanswered: 0 } };
   }
 
+  /** Claims the role. Resolves when it is known who holds it. Rejects with a `BusError` if Redis cannot be reached. */
   async start(): Promise<void> {
     const { bus, redisUrls, seal, run, onChange, log } = this.#options;
     const name = roleName(this.#options);
@@ -103,11 +94,13 @@ class SharedRole implements TradingRole {
     });
   }
 
+  /** Hands a call over to the holder of the role. Resolves with its answer. Never rejects. */
   async hand(spec: EndpointSpec, call: OrderCall): Promise<OrderAnswer> {
     const isKnown = this.#lease !== null && this.#lease.holder !== null;
     return isKnown && this.#handOver !== null ? this.#handOver.hand(spec, call) : nobodyTrades;
   }
 
+  /** Gives the role up, and finishes the calls of other gateways that run here. */
   async close(): Promise<void> {
     await this.#lease?.close();
     await this.#handOver?.close();

@@ -4,7 +4,7 @@ import { startDeadline, type Deadline } from '@sluice/shared/runtime/abort/deadl
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { SendNode } from '../nodes.ts';
 import { readSimulation, readSimulationFault, type NodeAnswer, type SimulationOutcome, type SimulationRequest } from './read-simulation.ts';
-import { conclude, noAnswers, waitMsOf, Witnesses } from './witnesses.ts';
+import { Answers, conclude, waitMsOf, Witnesses } from './witnesses.ts';
 
 /** Time for one simulation, over all endpoints. */
 const withinMs = 2_000;
@@ -14,16 +14,6 @@ const hedgeAfterMs = 60;
 const behindPauseMs = 40;
 /** Most simulations at a time. Further ones are refused as unavailable. */
 const maxRunning = 1_024;
-
-type SimulatorCounter =
-  | SimulationOutcome['kind']
-  | 'contradicted'
-  | 'asked'
-  | 'hedged'
-  | 'behind'
-  | 'malformed'
-  | 'unreachable'
-  | 'refused';
 
 export interface SimulatorOptions {
   readonly nodes: readonly SendNode[];
@@ -46,7 +36,7 @@ interface Attempt {
   isBehind: boolean;
 }
 
-export const noSimulations = (): Record<SimulatorCounter, number> => ({
+export const noSimulations = () => ({
   passed: 0,
   failed: 0,
   deviates: 0,
@@ -108,7 +98,7 @@ export class Simulator {
     const { nodes, isUnavailable } = this.#options;
     const asking = new Map<number, Promise<{ readonly index: number; readonly answer: NodeAnswer }>>();
     const { line, avoided } = this.#witnesses.lineUp(attempt.request.avoid);
-    const answers = noAnswers();
+    const answers = new Answers();
     const mayAskAvoided = (): boolean => avoided.length > 0 && (asking.size === 0 || line.every(isUnavailable));
     for (let asked = 0; asked < line.length || asking.size > 0;) {
       const index = line[asked];

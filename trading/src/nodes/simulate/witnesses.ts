@@ -12,29 +12,19 @@ const lastForMs = 5_000;
 const logEveryMs = 60_000;
 
 /** The answers of endpoints to one request so far. */
-export interface Answers {
-  readonly failures: Extract<SimulationOutcome, { kind: 'failed' }>[];
-  readonly deviations: Extract<SimulationOutcome, { kind: 'deviates' }>[];
+export class Answers {
+  readonly failures: Extract<SimulationOutcome, { kind: 'failed' }>[] = [];
+  readonly deviations: Extract<SimulationOutcome, { kind: 'deviates' }>[] = [];
   /** Endpoints that reported a failure or other amounts, with the slot. */
-  readonly against: { readonly index: number; readonly slot: number | null }[];
+  readonly against: { readonly index: number; readonly slot: number | null }[] = [];
   /** A success without amounts. */
-  unverified: SimulationOutcome | null;
+  unverified: SimulationOutcome | null = null;
   /** A failure that is used only if no endpoint contradicts it. */
-  fallback: SimulationOutcome | null;
-  reason: string;
+  fallback: SimulationOutcome | null = null;
+  reason = 'no endpoint is configured';
   /** No endpoint has answered, and none of those asked could be reached. */
-  isUnreached: boolean;
+  isUnreached = true;
 }
-
-export const noAnswers = (): Answers => ({
-  failures: [],
-  deviations: [],
-  against: [],
-  unverified: null,
-  fallback: null,
-  reason: 'no endpoint is configured',
-  isUnreached: true,
-});
 
 /** Decides which endpoints are asked for a simulation, in which order, and what their answers amount to. */
 export class Witnesses {

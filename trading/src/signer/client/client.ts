@@ -40,13 +40,6 @@ export interface SignerOptions {
   readonly clock?: Clock;
 }
 
-export interface SignerCounts {
-  signed: number;
-  /** Refused by the process, because the wallet is unknown, or because trading is halted. */
-  refused: number;
-  unavailable: number;
-}
-
 /** Why a signing process does not sign. `refused`: its policy or the limits of the wallet do not allow this message. */
 export type SignRefusal =
   | { readonly ok: false; readonly reason: 'refused'; readonly rule: string; readonly message: string }
@@ -107,7 +100,8 @@ interface Caller {
  * believes nothing that the caller says about it. Methods never reject.
  */
 export class SigningProcess {
-  readonly counts: SignerCounts = { signed: 0, refused: 0, unavailable: 0 };
+  /** `refused`: by the process, because the wallet is unknown, or because trading is halted. */
+  readonly counts = { signed: 0, refused: 0, unavailable: 0 };
   readonly #options: SignerOptions;
   readonly #clock: Clock;
   /** Null if the audit log belongs to another user. */

@@ -23,11 +23,8 @@ export interface StartTerms {
   readonly segmentBytes: number;
 }
 
-export interface TermsOptions {
+export interface TermsOptions extends Pick<StartTerms, 'keystore' | 'passphraseFile' | 'dataDir'> {
   readonly place: AuditPlace;
-  readonly keystore: string;
-  readonly passphraseFile: string;
-  readonly dataDir: string | null;
   readonly limits: SigningLimits;
   readonly segmentBytes?: number | undefined;
 }

@@ -11,15 +11,9 @@ const failurePauseMs = 500;
 /** How often some accounts are read although nothing seems wrong with them. */
 const auditEveryMs = 2_000;
 
-export interface KeeperCounts {
-  reads: number;
-  failures: number;
-  audits: number;
-}
-
 /** Reads accounts in the background for what subscriptions do not report: the state at their start, and which endpoint is right if they differ. */
-export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, signal: AbortSignal): Readonly<KeeperCounts> {
-  const counts: KeeperCounts = { reads: 0, failures: 0, audits: 0 };
+export function keepAccounts(watched: WatchedAccounts, reader: AccountReader, signal: AbortSignal) {
+  const counts = { reads: 0, failures: 0, audits: 0 };
   let reading = false;
   let notBeforeMs = 0;
   let auditAtMs = performance.now();

@@ -32,14 +32,6 @@ export interface LinkHandlers {
   onBreak(): void;
 }
 
-export interface LinkCounts {
-  /** Account notifications accepted. */
-  updates: number;
-  /** Account notifications in an unknown form, or of an impossible slot. */
-  malformed: number;
-  forks: number;
-}
-
 export interface LinkOptions {
   readonly url: string;
   readonly index: number;
@@ -51,7 +43,8 @@ export interface LinkOptions {
 
 /** One endpoint's PubSub connection: reports its slots, and the changes of followed accounts, slot by slot. */
 export class Link {
-  readonly counts: LinkCounts = { updates: 0, malformed: 0, forks: 0 };
+  /** `malformed`: account notifications in an unknown form, or of an impossible slot. */
+  readonly counts = { updates: 0, malformed: 0, forks: 0 };
   readonly index: number;
   readonly socket: RpcSocket;
   /** The newest slot of this connection; null before the first. */

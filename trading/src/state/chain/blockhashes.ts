@@ -105,18 +105,10 @@ export interface Blockhash {
   readonly ageMs: number;
 }
 
-export interface BlockhashCounts {
-  rounds: number;
-  failures: number;
-  /** Answers that cannot be true, or that a majority contradicts. */
-  refused: number;
-  /** Answers after which the endpoints contradicted each other without a majority. */
-  contradicted: number;
-}
-
 /** The newest confirmed blockhash that the endpoints agree on. Each endpoint is asked about twice a second. */
 export class Blockhashes {
-  readonly counts: BlockhashCounts = { rounds: 0, failures: 0, refused: 0, contradicted: 0 };
+  /** `refused`: answers that cannot be true, or that a majority contradicts. `contradicted`: without a majority. */
+  readonly counts = { rounds: 0, failures: 0, refused: 0, contradicted: 0 };
   readonly #endpoints: readonly Rpc[];
   readonly #chain: ChainView;
   readonly #log: Logger;

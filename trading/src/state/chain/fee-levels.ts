@@ -36,17 +36,9 @@ interface Group {
   usedAtMs: number;
 }
 
-export interface FeeCounts {
-  calls: number;
-  failures: number;
-  /** Answers in an unknown form. */
-  malformed: number;
-  capped: number;
-}
-
 /** Priority fees that others pay to write to the same accounts. `getRecentPrioritizationFees` is called in the background. */
 export class FeeLevels {
-  readonly counts: FeeCounts = { calls: 0, failures: 0, malformed: 0, capped: 0 };
+  readonly counts = { calls: 0, failures: 0, malformed: 0, capped: 0 };
   readonly #options: FeeLevelOptions;
   readonly #groups = new Map<string, Group>();
   readonly #everywhere: Group;

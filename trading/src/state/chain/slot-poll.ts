@@ -6,16 +6,9 @@ import type { ChainView } from './chain-view.ts';
 /** About two slots. This detects a late PubSub connection, even if there is no other endpoint. */
 const everyMs = 400;
 
-export interface SlotPollCounts {
-  polls: number;
-  failures: number;
-  /** Slots that the chain cannot have reached. */
-  refused: number;
-}
-
-/** Asks every endpoint for its slot over HTTP, independently of its PubSub connection. */
-export function pollSlots(endpoints: readonly Rpc[], chain: ChainView, signal: AbortSignal): Readonly<SlotPollCounts> {
-  const counts: SlotPollCounts = { polls: 0, failures: 0, refused: 0 };
+/** Asks every endpoint for its slot over HTTP, independently of its PubSub connection. `refused`: slots that the chain cannot have reached. */
+export function pollSlots(endpoints: readonly Rpc[], chain: ChainView, signal: AbortSignal) {
+  const counts = { polls: 0, failures: 0, refused: 0 };
   const poll = async (rpc: Rpc, index: number): Promise<void> => {
     while (!signal.aborted) {
       counts.polls++;
