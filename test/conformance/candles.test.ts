@@ -14,7 +14,7 @@ import { candlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { consumeMarket } from '../support/product/market-consumer.ts';
 import { silentLog } from '../contract/bus-harness.ts';
-import { candlesOf } from '../market/brute-force.ts';
+import { candlesOf, startOf } from '../market/brute-force.ts';
 import { someS, tradeOf } from '../market/trades.ts';
 import { startSimnet } from '../simnet/simnet.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
@@ -273,9 +273,7 @@ describe('candles of a simulated chain, over Redis with two ingest processes', (
         const ofMint = trades.filter((trade) => trade.mint === mint).sort((a, b) => a.slot - b.slot);
         for (const interval of intervals) {
           const seconds = candleIntervals[interval];
-          const followed = new Set(
-            trades.slice(followedFrom).flatMap((trade) => (trade.mint === mint ? [trade.blockTime! - (trade.blockTime! % seconds)] : [])),
-          );
+          const followed = new Set(trades.slice(followedFrom).flatMap((trade) => (trade.mint === mint ? [startOf(trade, seconds)] : [])));
           const last = new Map(client.frames(candlesTopic(mint, interval)).map((frame) => [candleOf(frame).start, candleOf(frame)]));
           for (const expected of candlesOf(ofMint, seconds)) {
             if (!followed.has(expected.startS)) continue;

@@ -39,7 +39,9 @@ export function recordingLog(lines: LogLine[], bound: LogLine['data'] = {}): Log
     (level: string) =>
     (data: unknown, name?: string): void =>
       void lines.push(
-        typeof data === 'string' ? { name: data, level, data: bound } : { name: name ?? '', level, data: { ...bound, ...(data as object) } },
+        typeof data === 'string'
+          ? { name: data, level, data: bound }
+          : { name: name ?? '', level, data: { ...bound, ...(data as object) } },
       );
   const log = { trace: at('trace'), debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
   return { ...log, child: (more: object) => recordingLog(lines, { ...bound, ...more }) } as unknown as Logger;

@@ -38,8 +38,9 @@ export function candlesOf(trades: readonly TradeEvent[], seconds: number): Bucke
   });
 }
 
-function startOf(trade: TradeEvent, seconds: number): number {
-  return Math.floor(trade.blockTime! / seconds) * seconds;
+/** A trade whose block's time is not known belongs to the second in which it was received. */
+export function startOf({ blockTime, ts }: TradeEvent, seconds: number): number {
+  return Math.floor((blockTime ?? Math.floor(ts.received / 1_000_000)) / seconds) * seconds;
 }
 
 function worth({ quoteUiAmount, priceQuote }: TradeEvent, price: number | null): number {

@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
-import { metricsOf, type Metric } from '@sluice/shared/operations/metric.ts';
+import { metricsOf, type Metric, type MetricRow } from '@sluice/shared/operations/metric.ts';
 import type { SigningProcess } from '../signer/client/client.ts';
 import type { TradingReports, TradingStatus } from '@sluice/gateway/operations/report.ts';
 import { endStates, storedStates } from '@sluice/gateway/store/order-model/order.ts';

@@ -4,7 +4,7 @@ import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
 import { createRpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { PoolReader } from '@sluice/gateway/reads/pools/pool-reader.ts';
-import { createAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
+import { RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
 import { keepAccounts } from './accounts/account-keeper.ts';
 import { Blockhashes } from './chain/blockhashes.ts';
 import { ChainView } from './chain/chain-view.ts';
