@@ -1,4 +1,4 @@
-import { TopicProgress } from '@sluice/client/stream/topic-progress.ts';
+import { TopicProgress } from '../../client/src/stream/topic-progress.ts';
 import { describe, expect, it } from 'vitest';
 
 const at = (seq: number, epoch = 'a') => ({ epoch, seq });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectRedisBus } from '@sluice/shared/bus/redis/redis-bus.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
-import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
+import { Publisher } from '../../ingest/src/publisher/publisher.ts';
 import { silentLog } from '../contract/bus-harness.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';

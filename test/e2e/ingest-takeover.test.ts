@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readWatermark } from '@sluice/ingest/continuity/watermark.ts';
+import { readWatermark } from '../../ingest/src/continuity/watermark.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { decodedVenueNames } from '@sluice/shared/wire/venues.ts';

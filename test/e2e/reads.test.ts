@@ -11,7 +11,7 @@ import { decodeMint } from '@sluice/shared/solana/tokens/mint.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { solPricePool } from '@sluice/venues/registry.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { decodeWhirlpool } from '@sluice/venues/orca/whirlpool/decode.ts';
+import { decodeWhirlpool } from '../../venues/src/orca/whirlpool/decode.ts';
 import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/values/intervals.ts';

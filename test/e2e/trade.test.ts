@@ -3,7 +3,7 @@ import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransac
 import { Value } from 'typebox/value';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { pump } from '@sluice/venues/pump/curve/index.ts';
+import { pump } from '../../venues/src/pump/curve/index.ts';
 import { canonicalPoolAddress } from '@sluice/venues/pump/amm/program.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import { OrderObject, orderPageEndpoint, SendAnswer, TradeAnswer, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';

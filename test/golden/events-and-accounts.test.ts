@@ -1,9 +1,9 @@
-import { pumpAmm } from '@sluice/venues/pump/amm/index.ts';
-import { pump } from '@sluice/venues/pump/curve/index.ts';
+import { pumpAmm } from '../../venues/src/pump/amm/index.ts';
+import { pump } from '../../venues/src/pump/curve/index.ts';
 import { usdPerSol } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { quotient } from '@sluice/shared/solana/encoding/amounts.ts';
 import { stateOfSqrtPrice } from '@sluice/venues/kit/concentrated.ts';
-import { decodeWhirlpool } from '@sluice/venues/orca/whirlpool/decode.ts';
+import { decodeWhirlpool } from '../../venues/src/orca/whirlpool/decode.ts';
 import { venueByProgram } from '@sluice/venues/registry.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { describe, expect, it } from 'vitest';

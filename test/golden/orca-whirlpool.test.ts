@@ -1,9 +1,9 @@
-import { Decoder, hiddenTrades } from '@sluice/ingest/pipeline/decode.ts';
-import type { LogsSighting, WholeSighting } from '@sluice/ingest/sources/sighting.ts';
+import { Decoder, hiddenTrades } from '../../ingest/src/pipeline/decode.ts';
+import type { LogsSighting, WholeSighting } from '../../ingest/src/sources/sighting.ts';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import { decode } from '@sluice/venues/orca/whirlpool/decode.ts';
+import { decode } from '../../venues/src/orca/whirlpool/decode.ts';
 import { eventDiscriminators, programId, swapInstructions } from '@sluice/venues/orca/whirlpool/program.ts';
 import type { VenueEvent, VenueTrade } from '@sluice/venues/seam/venue.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';

@@ -1,11 +1,11 @@
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { decodeFeeConfig, type FeeConfig } from '@sluice/venues/pump/fees/fee-config.ts';
-import { decodeGlobalConfig, type PumpAmmSettings } from '@sluice/venues/pump/amm/settings.ts';
-import { quotePool, type PoolState } from '@sluice/venues/pump/amm/quote.ts';
-import { decodeGlobal } from '@sluice/venues/pump/curve/settings.ts';
-import { quoteCurve, type CurveState } from '@sluice/venues/pump/curve/quote.ts';
+import { decodeFeeConfig, type FeeConfig } from '../../venues/src/pump/fees/fee-config.ts';
+import { decodeGlobalConfig, type PumpAmmSettings } from '../../venues/src/pump/amm/settings.ts';
+import { quotePool, type PoolState } from '../../venues/src/pump/amm/quote.ts';
+import { decodeGlobal } from '../../venues/src/pump/curve/settings.ts';
+import { quoteCurve, type CurveState } from '../../venues/src/pump/curve/quote.ts';
 import {
   initialRealToken,
   initialSupply,
@@ -13,9 +13,9 @@ import {
   initialVirtualToken,
   mayhemSolVault,
 } from '@sluice/venues/pump/curve/program.ts';
-import { pumpAmm } from '@sluice/venues/pump/amm/index.ts';
+import { pumpAmm } from '../../venues/src/pump/amm/index.ts';
 import { priceImpactBps, type QuotedTrade, type QuoteOutcome } from '@sluice/venues/seam/quoting.ts';
-import type { QuotedCurve } from '@sluice/venues/pump/curve/decode.ts';
+import type { QuotedCurve } from '../../venues/src/pump/curve/decode.ts';
 import { describe, expect, it } from 'vitest';
 import { ammFees } from '../simnet/programs/genesis/genesis-fees.ts';
 import { pumpSdk } from '../simnet/support/pump-sdk.ts';

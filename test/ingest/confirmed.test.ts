@@ -3,11 +3,11 @@ import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus
 import { solPricePool } from '@sluice/venues/registry.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/program.ts';
-import { Confirmations } from '@sluice/ingest/continuity/confirmations.ts';
-import { SlotLedger } from '@sluice/ingest/continuity/slot-ledger.ts';
+import { Confirmations } from '../../ingest/src/continuity/confirmations.ts';
+import { SlotLedger } from '../../ingest/src/continuity/slot-ledger.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
-import { readRecord, type LogRecord } from '@sluice/ingest/publisher/log-tail.ts';
-import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
+import { readRecord, type LogRecord } from '../../ingest/src/publisher/log-tail.ts';
+import { readLogsHead, readLogsLines } from '../../ingest/src/sources/pubsub/logs.ts';
 import { recordingLog } from './harness.ts';
 import { until } from '../support/until.ts';
 import { whirlpoolBytes } from './pump-frames.ts';

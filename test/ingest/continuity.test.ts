@@ -4,7 +4,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { readVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
-import { watermarkOfOthers } from '@sluice/ingest/continuity/watermark.ts';
+import { watermarkOfOthers } from '../../ingest/src/continuity/watermark.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';
 import type { Chain } from '../simnet/chain.ts';

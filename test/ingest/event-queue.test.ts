@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EventQueue } from '@sluice/ingest/publisher/event-queue.ts';
-import type { Outgoing, SlotNews } from '@sluice/ingest/publisher/outgoing.ts';
+import { EventQueue } from '../../ingest/src/publisher/event-queue.ts';
+import type { Outgoing, SlotNews } from '../../ingest/src/publisher/outgoing.ts';
 import { fuzzCases } from '../support/fuzz.ts';
 import { addressOf, tradeEvent } from '../support/events/stream-events.ts';
 

@@ -2,11 +2,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import { createRpc, RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import { inChainOrder } from '@sluice/ingest/continuity/chain-order.ts';
-import { GapReader, type GapAnswer } from '@sluice/ingest/continuity/gap-reader.ts';
-import { confirmedSlot, listProgram, type Listed } from '@sluice/ingest/continuity/listing.ts';
-import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
-import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
+import { inChainOrder } from '../../ingest/src/continuity/chain-order.ts';
+import { GapReader, type GapAnswer } from '../../ingest/src/continuity/gap-reader.ts';
+import { confirmedSlot, listProgram, type Listed } from '../../ingest/src/continuity/listing.ts';
+import { BlockFetcher } from '../../ingest/src/sources/blocks/block-fetcher.ts';
+import { TransactionFetcher } from '../../ingest/src/sources/rpc/transaction-fetcher.ts';
 import { startSimnet } from '../simnet/simnet.ts';
 import { createHarness } from './harness.ts';
 

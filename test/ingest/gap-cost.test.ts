@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Listed } from '@sluice/ingest/continuity/listing.ts';
-import { inChainOrder } from '@sluice/ingest/continuity/chain-order.ts';
+import type { Listed } from '../../ingest/src/continuity/listing.ts';
+import { inChainOrder } from '../../ingest/src/continuity/chain-order.ts';
 import { createHarness } from './harness.ts';
 import { ammProgram, keyOf, signatureOf } from './pump-frames.ts';
 import { dataLine, invoked } from './log-frames.ts';

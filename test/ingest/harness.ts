@@ -4,13 +4,13 @@ import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
-import { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
+import { Pipeline } from '../../ingest/src/pipeline/pipeline.ts';
 import { SolUsdFeed, type SolUsd } from '@sluice/ingest/pipeline/sol-usd.ts';
-import { AccountFetcher } from '@sluice/ingest/sources/rpc/account-fetcher.ts';
-import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
-import type { OutgoingPool, PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
-import type { DecodeFault } from '@sluice/ingest/pipeline/decode.ts';
-import type { Loss } from '@sluice/ingest/report.ts';
+import { AccountFetcher } from '../../ingest/src/sources/rpc/account-fetcher.ts';
+import { TransactionFetcher } from '../../ingest/src/sources/rpc/transaction-fetcher.ts';
+import type { OutgoingPool, PublishableEvent } from '../../ingest/src/publisher/outgoing.ts';
+import type { DecodeFault } from '../../ingest/src/pipeline/decode.ts';
+import type { Loss } from '../../ingest/src/report.ts';
 import { accountAnswers } from './scripted-node.ts';
 
 /** A log line: its constant event name, its level and its data. */

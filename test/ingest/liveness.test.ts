@@ -4,7 +4,7 @@ import type { Bus, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { ConfirmedSlots, type ConfirmedFate } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
-import { readRecord } from '@sluice/ingest/publisher/log-tail.ts';
+import { readRecord } from '../../ingest/src/publisher/log-tail.ts';
 import { fuzzCases, fuzzMs } from '../support/fuzz.ts';
 import { holdPauses } from '../support/virtual-time.ts';
 import { ForkingChain, MortalHead, tradeOf, turns, untilTurn, type Heard } from './mortal-heads.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
-import { readLogsHead, readLogsLines, readLogsNotification } from '@sluice/ingest/sources/pubsub/logs.ts';
+import { readLogsHead, readLogsLines, readLogsNotification } from '../../ingest/src/sources/pubsub/logs.ts';
 import { signatureOf } from './pump-frames.ts';
 import { buyFrames, logsFrame, routedTradeLogs } from './log-frames.ts';
 

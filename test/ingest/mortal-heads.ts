@@ -1,11 +1,11 @@
 import type { Bus, BusEntry, Lease } from '@sluice/shared/bus/bus.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
-import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
-import type { Pipeline } from '@sluice/ingest/pipeline/pipeline.ts';
-import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
-import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
-import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
+import { Continuity } from '../../ingest/src/continuity/continuity.ts';
+import type { Pipeline } from '../../ingest/src/pipeline/pipeline.ts';
+import { Publisher } from '../../ingest/src/publisher/publisher.ts';
+import { BlockFetcher } from '../../ingest/src/sources/blocks/block-fetcher.ts';
+import { TransactionFetcher } from '../../ingest/src/sources/rpc/transaction-fetcher.ts';
 import { manualClock } from '../support/clocks.ts';
 import { createHarness, recordingLog } from './harness.ts';
 import { keyOf, pumpProgram, signatureOf } from './pump-frames.ts';

@@ -3,13 +3,13 @@ import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
 import { readVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
-import { topicsOf, type PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
-import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
+import { topicsOf, type PublishableEvent } from '../../ingest/src/publisher/outgoing.ts';
+import { Publisher } from '../../ingest/src/publisher/publisher.ts';
 import { createHarness, recordingLog, type LogLine } from './harness.ts';
 import { entryOf } from '../support/events/stream-events.ts';
 import { until } from '../support/until.ts';
 import { buyFrames } from './log-frames.ts';
-import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
+import { readLogsHead, readLogsLines } from '../../ingest/src/sources/pubsub/logs.ts';
 import { logsSighting } from './sightings.ts';
 
 /** Trades and prices of distinct coins. */

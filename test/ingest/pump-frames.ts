@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
-import { whirlpool, whirlpoolDiscriminator, whirlpoolLength } from '@sluice/venues/orca/whirlpool/layout.ts';
+import { whirlpool, whirlpoolDiscriminator, whirlpoolLength } from '../../venues/src/orca/whirlpool/layout.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import {
   accountDiscriminators as ammAccounts,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ReplaySource, type PlaybackListener, type RecordedTransaction } from '@sluice/ingest/sources/replay/replay-source.ts';
-import type { Sighting } from '@sluice/ingest/sources/sighting.ts';
-import type { SourceSink } from '@sluice/ingest/sources/source.ts';
+import type { Sighting } from '../../ingest/src/sources/sighting.ts';
+import type { SourceSink } from '../../ingest/src/sources/source.ts';
 import { recordingLog, type LogLine } from './harness.ts';
 import { pumpProgram, signatureOf } from './pump-frames.ts';
 import { dataLine, invoked } from './log-frames.ts';

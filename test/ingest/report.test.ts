@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { DecodeFault } from '@sluice/ingest/pipeline/decode.ts';
-import { Report } from '@sluice/ingest/report.ts';
-import type { IngestStats } from '@sluice/ingest/stats.ts';
+import type { DecodeFault } from '../../ingest/src/pipeline/decode.ts';
+import { Report } from '../../ingest/src/report.ts';
+import type { IngestStats } from '../../ingest/src/stats.ts';
 import { recordingLog, type LogLine } from './harness.ts';
 
 const unknown = (detail: string, where = 'a', venue = 'pump'): DecodeFault => ({ venue, kind: 'unknown', detail, where, sampleBase64: '' });

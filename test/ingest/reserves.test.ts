@@ -4,7 +4,7 @@ import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { eventSchemas, type PriceEvent } from '@sluice/shared/wire/events/events.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { tokenTrade, tradeEvent, tradePrice, type TokenTrade } from '@sluice/ingest/pipeline/normalize.ts';
+import { tokenTrade, tradeEvent, tradePrice, type TokenTrade } from '../../ingest/src/pipeline/normalize.ts';
 import { stateOfSqrtPrice } from '@sluice/venues/kit/concentrated.ts';
 import { depthOfReserves } from '@sluice/shared/market/pools/depth-share.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
-import { pump } from '@sluice/venues/pump/curve/index.ts';
-import { pumpAmm } from '@sluice/venues/pump/amm/index.ts';
+import { pump } from '../../venues/src/pump/curve/index.ts';
+import { pumpAmm } from '../../venues/src/pump/amm/index.ts';
 import type { Venue, VenueRecords } from '@sluice/venues/seam/venue.ts';
-import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
+import { readLogsHead, readLogsLines } from '../../ingest/src/sources/pubsub/logs.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';
 import { pumpProgram, signatureOf } from './pump-frames.ts';

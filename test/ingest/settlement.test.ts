@@ -6,7 +6,7 @@ import { solPricePool } from '@sluice/venues/registry.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/program.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
-import { readRecord, type LogRecord } from '@sluice/ingest/publisher/log-tail.ts';
+import { readRecord, type LogRecord } from '../../ingest/src/publisher/log-tail.ts';
 import { recordingLog } from './harness.ts';
 import { fastClock } from '../support/clocks.ts';
 import { until } from '../support/until.ts';

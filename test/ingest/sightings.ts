@@ -1,5 +1,5 @@
 import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
-import type { LogsSighting, WholeSighting } from '@sluice/ingest/sources/sighting.ts';
+import type { LogsSighting, WholeSighting } from '../../ingest/src/sources/sighting.ts';
 
 /** A sighting of logs as PubSub reports it. */
 export function logsSighting(of: Pick<LogsSighting, 'signature' | 'slot' | 'logs' | 'receivedUs'>): LogsSighting {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
-import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
+import { TransactionFetcher } from '../../ingest/src/sources/rpc/transaction-fetcher.ts';
 import { signatureOf } from './pump-frames.ts';
 import { curveBuy } from './some-trades.ts';
 import { wholeTransaction } from './whole-transaction.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
-import type { PublishableEvent } from '@sluice/ingest/publisher/outgoing.ts';
+import { Publisher } from '../../ingest/src/publisher/publisher.ts';
+import type { PublishableEvent } from '../../ingest/src/publisher/outgoing.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
@@ -17,7 +17,7 @@ import { addressOf, entryOf } from '../support/events/stream-events.ts';
 import { createHarness } from '../ingest/harness.ts';
 import { buyFrames } from '../ingest/log-frames.ts';
 import { logsSighting } from '../ingest/sightings.ts';
-import { readLogsHead, readLogsLines } from '@sluice/ingest/sources/pubsub/logs.ts';
+import { readLogsHead, readLogsLines } from '../../ingest/src/sources/pubsub/logs.ts';
 import { someS, tradeOf } from './trades.ts';
 
 const cleanups: (() => unknown)[] = [];

@@ -1,6 +1,6 @@
 import type { NewTokenEvent, StreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events/events.ts';
 import { eventSchemas } from '@sluice/shared/wire/events/events.ts';
-import { NewTokenMetadata } from '@sluice/ingest/metadata/token-metadata.ts';
+import { NewTokenMetadata } from '../../ingest/src/metadata/token-metadata.ts';
 import { startIngest } from '@sluice/ingest/ingest.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';

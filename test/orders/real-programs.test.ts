@@ -1,7 +1,7 @@
 import { systemProgram, token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { canonicalPoolAddress } from '@sluice/venues/pump/amm/program.ts';
-import { pool as poolLayout } from '@sluice/venues/pump/amm/layout.ts';
-import { curve as curveLayout } from '@sluice/venues/pump/curve/layout.ts';
+import { pool as poolLayout } from '../../venues/src/pump/amm/layout.ts';
+import { curve as curveLayout } from '../../venues/src/pump/curve/layout.ts';
 import { bondingCurveAddress, creatorVaultAddress, userVolumeAccumulatorAddress } from '@sluice/venues/pump/curve/program.ts';
 import type { QuotedPool } from '@sluice/venues/seam/quoting.ts';
 import { describe, expect, it } from 'vitest';

@@ -1,9 +1,9 @@
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
-import { orcaWhirlpool } from '@sluice/venues/orca/whirlpool/index.ts';
+import { orcaWhirlpool } from '../../venues/src/orca/whirlpool/index.ts';
 import { usdPerSol } from '@sluice/ingest/pipeline/sol-usd.ts';
-import { whirlpoolDiscriminator, whirlpoolLength } from '@sluice/venues/orca/whirlpool/layout.ts';
-import { pumpAmm } from '@sluice/venues/pump/amm/index.ts';
-import { pump } from '@sluice/venues/pump/curve/index.ts';
+import { whirlpoolDiscriminator, whirlpoolLength } from '../../venues/src/orca/whirlpool/layout.ts';
+import { pumpAmm } from '../../venues/src/pump/amm/index.ts';
+import { pump } from '../../venues/src/pump/curve/index.ts';
 import type { DecodedAccount, Venue } from '@sluice/venues/seam/venue.ts';
 import { describe, expect, it } from 'vitest';
 import { encodeWith } from './encode.ts';

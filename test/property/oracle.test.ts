@@ -1,7 +1,7 @@
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { pumpAmm } from '@sluice/venues/pump/amm/index.ts';
-import { pump } from '@sluice/venues/pump/curve/index.ts';
+import { pumpAmm } from '../../venues/src/pump/amm/index.ts';
+import { pump } from '../../venues/src/pump/curve/index.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import type { FeePart, Venue } from '@sluice/venues/seam/venue.ts';
 import * as fc from 'fast-check';

@@ -4,9 +4,9 @@ import type { TransferFees } from '@sluice/shared/solana/tokens/token-extensions
 import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { programId, tickArrayAddress } from '@sluice/venues/orca/whirlpool/program.ts';
-import { quoting } from '@sluice/venues/orca/whirlpool/quote.ts';
+import { quoting } from '../../venues/src/orca/whirlpool/quote.ts';
 import { maxTick, minSqrtPrice, minTick } from '@sluice/venues/kit/ticks.ts';
-import { maxSqrtPrice, sqrtPriceOfTick } from '@sluice/venues/orca/whirlpool/tick-math.ts';
+import { maxSqrtPrice, sqrtPriceOfTick } from '../../venues/src/orca/whirlpool/tick-math.ts';
 import type { LookedUpAccount, QuotedMint, QuotedPool, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

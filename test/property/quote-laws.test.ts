@@ -1,11 +1,11 @@
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { decodeFeeConfig, type FeeConfig } from '@sluice/venues/pump/fees/fee-config.ts';
-import { feeOf, splitExactIn } from '@sluice/venues/pump/fees/fee-math.ts';
-import { quoteCurve, type CurveState } from '@sluice/venues/pump/curve/quote.ts';
-import { decodeGlobal } from '@sluice/venues/pump/curve/settings.ts';
-import { quotePool, type PoolState } from '@sluice/venues/pump/amm/quote.ts';
-import { decodeGlobalConfig } from '@sluice/venues/pump/amm/settings.ts';
+import { decodeFeeConfig, type FeeConfig } from '../../venues/src/pump/fees/fee-config.ts';
+import { feeOf, splitExactIn } from '../../venues/src/pump/fees/fee-math.ts';
+import { quoteCurve, type CurveState } from '../../venues/src/pump/curve/quote.ts';
+import { decodeGlobal } from '../../venues/src/pump/curve/settings.ts';
+import { quotePool, type PoolState } from '../../venues/src/pump/amm/quote.ts';
+import { decodeGlobalConfig } from '../../venues/src/pump/amm/settings.ts';
 import { maxU64, priceImpactBps, slippageBounds, type QuotedTrade, type QuoteOutcome } from '@sluice/venues/seam/quoting.ts';
 import { partOf, partsPerMillion, rawAmount, rawOfText } from '@sluice/trading/quote/amounts.ts';
 import { sellFor } from '@sluice/trading/quote/best-quote.ts';

@@ -6,16 +6,16 @@ import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresse
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { QuotedMint, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
-import { raydiumClmm } from '@sluice/venues/raydium/clmm/index.ts';
-import { config as configAt, pool as poolAt, poolLength, tickArray, tickArrayLength } from '@sluice/venues/raydium/clmm/layout.ts';
+import { raydiumClmm } from '../../venues/src/raydium/clmm/index.ts';
+import { config as configAt, pool as poolAt, poolLength, tickArray, tickArrayLength } from '../../venues/src/raydium/clmm/layout.ts';
 import {
   accountDiscriminators,
   eventDiscriminators,
   programId,
   swapInstructions,
   tickArrayAddress,
-} from '@sluice/venues/raydium/clmm/program.ts';
-import { sqrtPriceOfTick } from '@sluice/venues/raydium/clmm/tick-math.ts';
+} from '../../venues/src/raydium/clmm/program.ts';
+import { sqrtPriceOfTick } from '../../venues/src/raydium/clmm/tick-math.ts';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { RealMachine } from '../simnet/support/real-machine.ts';

@@ -9,9 +9,9 @@ import type { TransferFees } from '@sluice/shared/solana/tokens/token-extensions
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { reservesOfVaults } from '@sluice/venues/kit/constant-product.ts';
 import type { Quote, QuotedMint, QuotedPool, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
-import { raydiumCpmm } from '@sluice/venues/raydium/cpmm/index.ts';
-import { config as configAt, pool as poolAt } from '@sluice/venues/raydium/cpmm/layout.ts';
-import { authority, programId, swapEvent, swapInstructions } from '@sluice/venues/raydium/cpmm/program.ts';
+import { raydiumCpmm } from '../../venues/src/raydium/cpmm/index.ts';
+import { config as configAt, pool as poolAt } from '../../venues/src/raydium/cpmm/layout.ts';
+import { authority, programId, swapEvent, swapInstructions } from '../../venues/src/raydium/cpmm/program.ts';
 import type { VenueEvent, VenueTrade } from '@sluice/venues/seam/venue.ts';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';

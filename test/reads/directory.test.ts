@@ -1,7 +1,7 @@
 import { addressBytes, associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { KnownPool } from '@sluice/shared/market/pools/pool-directory.ts';
-import { whirlpool } from '@sluice/venues/orca/whirlpool/layout.ts';
+import { whirlpool } from '../../venues/src/orca/whirlpool/layout.ts';
 import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/program.ts';
 import * as amm from '@sluice/venues/pump/amm/program.ts';
 import { beforeEach, expect, test } from 'vitest';

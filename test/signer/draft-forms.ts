@@ -1,10 +1,10 @@
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
-import { decodePool } from '@sluice/venues/raydium/clmm/pool.ts';
-import { programId as clmmProgram, swapInstructions as clmmSwaps } from '@sluice/venues/raydium/clmm/program.ts';
-import { decodePool as decodeCpmmPool } from '@sluice/venues/raydium/cpmm/decode.ts';
-import { programId as cpmmProgram, swapInstructions as cpmmSwaps } from '@sluice/venues/raydium/cpmm/program.ts';
+import { decodePool } from '../../venues/src/raydium/clmm/pool.ts';
+import { programId as clmmProgram, swapInstructions as clmmSwaps } from '../../venues/src/raydium/clmm/program.ts';
+import { decodePool as decodeCpmmPool } from '../../venues/src/raydium/cpmm/decode.ts';
+import { programId as cpmmProgram, swapInstructions as cpmmSwaps } from '../../venues/src/raydium/cpmm/program.ts';
 import type { PoolPosition, TradeForm, VenueSigning } from '@sluice/venues/seam/signing.ts';
 
 /** Drafts for venues on which sluice does not trade. They show that a form can describe these instructions. */

@@ -3,10 +3,10 @@ import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import { Continuity } from '@sluice/ingest/continuity/continuity.ts';
-import { Publisher } from '@sluice/ingest/publisher/publisher.ts';
-import { BlockFetcher } from '@sluice/ingest/sources/blocks/block-fetcher.ts';
-import { TransactionFetcher } from '@sluice/ingest/sources/rpc/transaction-fetcher.ts';
+import { Continuity } from '../../../ingest/src/continuity/continuity.ts';
+import { Publisher } from '../../../ingest/src/publisher/publisher.ts';
+import { BlockFetcher } from '../../../ingest/src/sources/blocks/block-fetcher.ts';
+import { TransactionFetcher } from '../../../ingest/src/sources/rpc/transaction-fetcher.ts';
 import { silentLog } from '../../contract/bus-harness.ts';
 import { createHarness } from '../../ingest/harness.ts';
 import { until } from '../../support/until.ts';

@@ -6,7 +6,7 @@ import { BorshCoder, type BorshEventCoder, EventParser, type Idl } from '@coral-
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
-import { pump } from '@sluice/venues/pump/curve/index.ts';
+import { pump } from '../../../venues/src/pump/curve/index.ts';
 import { eventDiscriminators, programId } from '@sluice/venues/pump/curve/program.ts';
 import { PublicKey } from '@solana/web3.js';
 import type { BenchRow } from '../row.ts';

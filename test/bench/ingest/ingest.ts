@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { WebSocket } from 'ws';
-import type { IngestStats } from '@sluice/ingest/stats.ts';
+import type { IngestStats } from '../../../ingest/src/stats.ts';
 import { programId } from '@sluice/venues/pump/curve/program.ts';
 import { curveAccountBytes } from '../../ingest/pump-frames.ts';
 import { buyFrames, firstBuySlot } from '../../ingest/log-frames.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
-import { pump } from '@sluice/venues/pump/curve/index.ts';
+import { pump } from '../../../venues/src/pump/curve/index.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { afterEach, expect, test } from 'vitest';

@@ -6,7 +6,7 @@ import { signMessage } from '@sluice/shared/solana/addresses/keypair.ts';
 import { createTokenAccount, transferLamports } from '@sluice/shared/solana/transaction/instructions.ts';
 import { assembleTransaction, compileMessage, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { systemProgram, token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { pump } from '@sluice/venues/pump/curve/index.ts';
+import { pump } from '../../../venues/src/pump/curve/index.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { wallet } from '../../simnet/runtime/wallets.ts';
 import { recordingLog, type LogLine } from '../../ingest/harness.ts';

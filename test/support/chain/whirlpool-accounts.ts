@@ -1,4 +1,4 @@
-import { whirlpool, whirlpoolDiscriminator, whirlpoolLength } from '@sluice/venues/orca/whirlpool/layout.ts';
+import { whirlpool, whirlpoolDiscriminator, whirlpoolLength } from '../../../venues/src/orca/whirlpool/layout.ts';
 
 /** A Whirlpool as its quote depends on it. */
 export interface WhirlpoolParts {

@@ -3,7 +3,7 @@ import { decodeData } from '@sluice/venues/seam/decode-data.ts';
 import { feeOfKind } from '@sluice/venues/seam/fee.ts';
 import type { Quote } from '@sluice/venues/seam/quoting.ts';
 import { initialRealToken } from '@sluice/venues/pump/curve/program.ts';
-import type { PumpAmmPool } from '@sluice/venues/pump/amm/decode.ts';
+import type { PumpAmmPool } from '../../../venues/src/pump/amm/decode.ts';
 import { venueByProgram } from '@sluice/venues/registry.ts';
 import type {
   DecodedAccount,
