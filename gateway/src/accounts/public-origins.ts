@@ -21,11 +21,11 @@ export type PublicOrigins =
  * accepted. Anywhere else, plain http is refused, because others could read the session. `port`: the port of the listener.
  */
 export function publicOrigins({ host, tls, publicUrl }: Pick<Config, 'host' | 'tls' | 'publicUrl'>, port: number): PublicOrigins {
-  const own = isLoopback(host) ? [host.includes(':') ? `[${host}]` : host, 'localhost'] : [];
-  const local = own.map((name) => originOf(`${tls === null ? 'http' : 'https'}://${name}:${port}`));
+  const own = new Set(isLoopback(host) ? [host.includes(':') ? `[${host}]` : host, 'localhost'] : []);
+  const local = [...own].map((name) => originOf(`${tls === null ? 'http' : 'https'}://${name}:${port}`));
   // If PUBLIC_URL is one of these, it was derived from HOST and PORT, or is equivalent to them.
   if (local.length > 0 && (publicUrl === null || local.some(({ origin }) => origin === publicUrl))) {
-    return { ok: true, origins: unique(local), secure: tls !== null };
+    return { ok: true, origins: local, secure: tls !== null };
   }
   if (publicUrl === null)
     return { ok: false, why: 'Signing in is off, because the public URL of this dashboard is unknown. Set PUBLIC_URL.' };
@@ -39,10 +39,6 @@ export function publicOrigins({ host, tls, publicUrl }: Pick<Config, 'host' | 't
 function originOf(url: string): PublicOrigin {
   const { origin, host, protocol } = new URL(url);
   return { origin, domain: host, secure: protocol === 'https:' };
-}
-
-function unique(origins: readonly PublicOrigin[]): PublicOrigin[] {
-  return [...new Map(origins.map((one) => [one.origin, one])).values()];
 }
 
 /**

@@ -8,25 +8,24 @@ export function mayUseWallet(owner: Pick<Owner, 'accountId'>, wallet: Pick<Store
 }
 
 /** Which wallets a key may use. */
-export interface WalletAccess {
-  /** Also false if there is no such wallet, so that a caller cannot find out whether it exists. Rejects if the store does not answer. */
-  mayUse(owner: Pick<Owner, 'accountId'>, publicKey: string): Promise<boolean>;
-  /** The wallet with which a key trades if a request names none; null if its account has none. Rejects if the store does not answer. */
-  defaultOf(owner: Owner): Promise<string | null>;
-}
+export type WalletAccess = ReturnType<typeof createWalletAccess>;
 
 /** Asks the store once for each wallet, because the owner of a wallet never changes. */
-export function createWalletAccess(wallets: Pick<WalletTable, 'byPublicKey' | 'defaultOf'>, keystore: string): WalletAccess {
+export function createWalletAccess(wallets: Pick<WalletTable, 'byPublicKey' | 'defaultOf'>, keystore: string) {
   // Bounded by the number of wallets in the keystore.
   const known = new Map<string, Pick<StoredWallet, 'accountId'>>();
   return {
-    async mayUse(owner, publicKey) {
+    /** Also false if there is no such wallet, so that a caller cannot find out whether it exists. Rejects if the store does not answer. */
+    mayUse: async (owner: Pick<Owner, 'accountId'>, publicKey: string): Promise<boolean> => {
       const wallet = known.get(publicKey) ?? (await wallets.byPublicKey(keystore, publicKey));
       if (wallet === null) return false;
       known.set(publicKey, wallet);
       return mayUseWallet(owner, wallet);
     },
-    // Not cached, so that a change takes effect with the next order, on every gateway.
-    defaultOf: ({ keyId, accountId }) => wallets.defaultOf(keystore, { keyId, accountId: accountId ?? operatorAccountId }),
+    /**
+     * The wallet with which a key trades if a request names none; null if its account has none. Not cached, so that a change takes effect with
+     * the next order, on every gateway. Rejects if the store does not answer.
+     */
+    defaultOf: ({ keyId, accountId }: Owner) => wallets.defaultOf(keystore, { keyId, accountId: accountId ?? operatorAccountId }),
   };
 }

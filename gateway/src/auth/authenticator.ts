@@ -108,7 +108,6 @@ export async function createAuthenticator(options: {
 
 /** Updates the key ring from the store. */
 function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; readAtMs(): number } {
-  const beginning: KeyCursor = { version: -1, id: '' };
   let seen = -1;
   let readAtMs = Number.NEGATIVE_INFINITY;
   /** Reads all changes after `after`, page by page. Returns the ids. */
@@ -133,7 +132,7 @@ function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; rea
       const version = await store.keys.version();
       // After so long a time, deleted keys may already be missing in the store, or the store was restored to an older state. So read all keys.
       const wholly = startedAtMs - readAtMs > removedRetentionMs / 2 || version < seen;
-      if (wholly) ring.retain(await follow(beginning), store.time.nowMs());
+      if (wholly) ring.retain(await follow({ version: -1, id: '' }), store.time.nowMs());
       else if (version !== seen) await follow({ version: seen + 1, id: '' });
       seen = version;
       readAtMs = startedAtMs;
@@ -173,16 +172,8 @@ function coalesced(work: () => Promise<void>, ended: AbortSignal, onState: (faul
   return () => (ended.aborted ? (next ?? running) : (next ??= begin()));
 }
 
-interface Uses {
-  used(keyId: string, atMs: number): void;
-  /** Writes the recorded uses to the store. Only one call runs at a time. */
-  note(): Promise<void>;
-  /** The final write. It includes uses recorded while another write was running. */
-  end(): Promise<void>;
-}
-
 /** Records in memory when keys were used, and writes it to the store from time to time. One entry for each key. */
-function createUses(store: Store, log: Logger): Uses {
+function createUses(store: Store, log: Logger) {
   let uses = new Map<string, number>();
   let noting: Promise<void> | null = null;
   const write = async (): Promise<void> => {
@@ -192,14 +183,16 @@ function createUses(store: Store, log: Logger): Uses {
       await store.keys.noteUses(batch);
     } catch (error) {
       // The next call writes them. A later use of the same key replaces this one.
-      for (const [keyId, atMs] of batch) if (!uses.has(keyId)) uses.set(keyId, atMs);
+      uses = new Map([...batch, ...uses]);
       log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'key_uses_not_noted');
     }
   };
   return {
-    used: (keyId, atMs) => void uses.set(keyId, atMs),
-    note: () => (noting ??= write().finally(() => (noting = null))),
-    end: async () => {
+    used: (keyId: string, atMs: number): void => void uses.set(keyId, atMs),
+    /** Writes the recorded uses to the store. Only one call runs at a time. */
+    note: (): Promise<void> => (noting ??= write().finally(() => (noting = null))),
+    /** The final write. It includes uses recorded while another write was running. */
+    end: async (): Promise<void> => {
       await noting;
       await write();
     },

@@ -1,18 +1,13 @@
 import { isLoopback, nameOfHost } from '@sluice/shared/config/loopback.ts';
 import { metricsText, type Metric } from '@sluice/shared/operations/metric.ts';
 import { unhealthyParts, partReports, type Parts } from '@sluice/shared/operations/readiness.ts';
-import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import { liveEndpoint, metricsEndpoint, readyEndpoint } from '@sluice/shared/wire/rest/operations.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
-import type { Status } from './report.ts';
-
-interface Health {
-  readonly draining: boolean;
-  readonly parts: Parts;
-  readonly tradingRole: 'self' | 'other' | null;
-}
 
 /** `/livez`: the event loop runs. `/readyz`: every part of this gateway works, and it is not about to restart. */
-export function healthEndpoints(health: () => Health): BoundEndpoint[] {
+export function healthEndpoints(
+  health: () => { readonly draining: boolean; readonly parts: Parts; readonly tradingRole: 'self' | 'other' | null },
+): BoundEndpoint[] {
   return [
     bindEndpoint(liveEndpoint, () => ({ json: { live: true as const } })),
     bindEndpoint(readyEndpoint, ({ query: { exclude } }) => {
@@ -44,9 +39,4 @@ export function metricsBinding(metrics: () => Promise<readonly Metric[]>): Bound
     if (!isLocal || proxyHeaders.some((name) => headers.has(name))) return { error: 'NOT_FOUND' };
     return { file: { contentType: metricsEndpoint.contentType, body: metricsText(await metrics()), headers: {} } };
   });
-}
-
-/** `/status`: versions, uptime, lag and statistics of the gateway. */
-export function statusBinding(status: () => Promise<Status>): BoundEndpoint {
-  return bindEndpoint(statusEndpoint, async () => ({ json: await status() }));
 }

@@ -27,7 +27,6 @@ export function chainStatus(ingests: readonly BusStatus[]): Status['chain'] {
   if (leader === undefined) return null;
   const { name, value } = leader;
   const continuity = recordIn(value, 'continuity');
-  const gaps = recordIn(continuity, 'gaps');
   return {
     ingest: name.slice(0, maxIngestNameChars),
     version: textIn(value, 'version', maxVersionChars),
@@ -36,19 +35,13 @@ export function chainStatus(ingests: readonly BusStatus[]): Status['chain'] {
     slotAgeMs: countIn(value, 'slotAgeMs'),
     watermark: slotIn(continuity, 'watermark'),
     solUsd: solUsdIn(value),
-    gaps: {
-      filled: countIn(gaps, 'filled'),
-      lostTransactions: countIn(gaps, 'lostTransactions'),
-      lostSlots: countIn(gaps, 'lostSlots'),
-    },
+    gaps: countsIn(recordIn(continuity, 'gaps'), 'filled', 'lostTransactions', 'lostSlots'),
     sources: recordsIn(value, 'sources')
       .slice(0, maxFeeds)
       .map((source) => ({
         name: textIn(source, 'name', maxSourceNameChars) ?? '',
-        first: countIn(source, 'first'),
+        ...countsIn(source, 'first', 'holes', 'contradicted'),
         leadMs: amountIn(source, 'leadMs'),
-        holes: countIn(source, 'holes'),
-        contradicted: countIn(source, 'contradicted'),
       })),
     forks: {
       deadSlots: countIn(recordIn(continuity, 'slots'), 'dead'),
@@ -79,8 +72,7 @@ function sourceStatus(ingest: string, endpoint: Report, lagSlots: number): Statu
     host: textIn(endpoint, 'host', maxHostChars),
     state: sourceStates.find((state) => state === endpoint['state']) ?? 'down',
     slotsBehind: slotsBehind === null ? null : Math.min(Number.MAX_SAFE_INTEGER, slotsBehind + lagSlots),
-    connects: countIn(endpoint, 'connects'),
-    faults: countIn(endpoint, 'faults'),
+    ...countsIn(endpoint, 'connects', 'faults'),
   };
 }
 
@@ -118,6 +110,10 @@ function recordIn(value: Report, name: string): Report {
 function countIn(value: Report, name: string): number | null {
   const found = value[name];
   return typeof found === 'number' && Number.isFinite(found) ? Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(found))) : null;
+}
+
+function countsIn<Name extends string>(value: Report, ...names: readonly Name[]): Readonly<Record<Name, number | null>> {
+  return Object.fromEntries(names.map((name) => [name, countIn(value, name)])) as Record<Name, number | null>;
 }
 
 /** Slot 0 means that none is known. */

@@ -2,8 +2,10 @@ import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import type { PartFault, Parts } from '@sluice/shared/operations/readiness.ts';
 import { serveOperations, type OperationsServer } from '@sluice/shared/operations/server.ts';
+import { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import { bindEndpoint } from '../http/endpoint.ts';
 import type { MarketHealth } from '../reads/market-health.ts';
-import { healthEndpoints, metricsBinding, statusBinding } from './endpoints.ts';
+import { healthEndpoints, metricsBinding } from './endpoints.ts';
 import { LagMeter } from './lag.ts';
 import { gatewayMetrics } from './metrics.ts';
 import { statusOf, type OperationsParts, type Status } from './report.ts';
@@ -14,10 +16,7 @@ export function createOperations(of: OperationsParts) {
   const { limiter } = fleet;
   const started = { atMs: Date.now(), steadyMs: performance.now() };
   const meter = new ProcessMeter();
-  const parts = (): Parts => ({
-    ...gatewayParts(of),
-    ...embeddedIngest.parts(),
-  });
+  const parts = (): Parts => ({ ...gatewayParts(of), ...embeddedIngest.parts() });
   const lagMeter = new LagMeter({ ownSlot: () => trading.slot(), health, now: () => performance.now() });
   const metrics = async (): Promise<readonly Metric[]> => [
     ...gatewayMetrics({
@@ -43,7 +42,7 @@ export function createOperations(of: OperationsParts) {
   return {
     endpoints: [
       ...healthEndpoints(() => ({ draining: isDraining(), parts: parts(), tradingRole: trading.status().trading?.role ?? null })),
-      statusBinding(status),
+      bindEndpoint(statusEndpoint, async () => ({ json: await status() })),
       metricsBinding(metrics),
     ],
     /** Opens the second port. Rejects with a `SettingError`. */
@@ -56,14 +55,8 @@ export function createOperations(of: OperationsParts) {
         gateway: isDraining() ? 'The gateway is draining and accepts no new connections.' : null,
         ...parts(),
       });
-      second = await serveOperations({
-        ...place,
-        waitForPort: sharePort,
-        allowedHosts: config.allowedHosts,
-        metrics,
-        parts: withLife,
-        log,
-      });
+      const { allowedHosts } = config;
+      second = await serveOperations({ ...place, waitForPort: sharePort, allowedHosts, metrics, parts: withLife, log });
     },
     close: async (): Promise<void> => {
       meter.close();

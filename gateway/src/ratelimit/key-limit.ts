@@ -1,15 +1,15 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Principal } from '../auth/principal.ts';
-import type { LimitDecision, Quota, RateLimiter } from './limiter.ts';
+import type { LimitDecision, Quota, CountingLimiter } from './limiter.ts';
 import { RequestMinutes } from './request-minutes.ts';
 
 /** The limits of keys, and the requests that were counted against them. */
 export class KeyLimits {
   readonly minutes = new RequestMinutes();
-  readonly #limiter: RateLimiter;
+  readonly #limiter: CountingLimiter;
   readonly #clock: Pick<Clock, 'wallMs'>;
 
-  constructor(limiter: RateLimiter, clock: Pick<Clock, 'wallMs'>) {
+  constructor(limiter: CountingLimiter, clock: Pick<Clock, 'wallMs'>) {
     [this.#limiter, this.#clock] = [limiter, clock];
   }
 

@@ -16,13 +16,6 @@ export interface LimitDecision {
   readonly counted: 'shared' | 'local';
 }
 
-/** The limits of keys. With Redis, all gateways count together. */
-export interface RateLimiter {
-  /** Takes `cost` requests (0: only reads the limit). Without Redis, it returns no promise. Never rejects. */
-  take(key: string, quota: Quota, cost: number): LimitDecision | Promise<LimitDecision>;
-  close(): void;
-}
-
 /** Counters of a limiter since its start. */
 export interface LimitCounters {
   readonly taken: number;
@@ -35,10 +28,14 @@ export interface LimitCounters {
   readonly overruled: number;
 }
 
-export interface CountingLimiter extends RateLimiter {
+/** The limits of keys. With Redis, all gateways count together. */
+export interface CountingLimiter {
   readonly counters: LimitCounters;
   /** Redis does not answer. */
   readonly unavailable: boolean;
+  /** Takes `cost` requests (0: only reads the limit). Without Redis, it returns no promise. Never rejects. */
+  take(key: string, quota: Quota, cost: number): LimitDecision | Promise<LimitDecision>;
+  close(): void;
 }
 
 /** The clock of the limiter. */

@@ -184,10 +184,7 @@ function readRequest(req: IncomingMessage): ReceivedRequest {
 function refuseBroken(raw: Duplex, error: NodeJS.ErrnoException, handlers: TransportHandlers): void {
   // It was answered already, and the connection ends with that answer.
   if (ambiguous.has(raw)) return;
-  if (!raw.writable || error.code === 'ECONNRESET') {
-    raw.destroy();
-    return;
-  }
+  if (!raw.writable || error.code === 'ECONNRESET') return void raw.destroy();
   const request = new ReceivedRequest('', '', '', [], '');
   void Promise.resolve(handlers.malformed(request)).then((answer) => writeRaw(raw, request, answer));
 }

@@ -12,34 +12,29 @@ export type Uws = typeof UwsModule;
 const configure = '_cfg';
 const withoutMark = '999999990007';
 
-export type UwsLoad =
-  | { readonly kind: 'loaded'; readonly uws: Uws }
-  | {
-      readonly kind: 'unavailable';
-      readonly reason: 'not_pinned' | 'not_readable' | 'hash_mismatch' | 'load_failed';
-      readonly detail: string;
-    };
+type UwsFault = 'not_pinned' | 'not_readable' | 'hash_mismatch' | 'load_failed';
+const unavailable = (reason: UwsFault, detail: unknown) => ({ kind: 'unavailable', reason, detail: String(detail) }) as const;
 
 const require = createRequire(import.meta.url);
 const place = installedPackage('uWebSockets.js');
 
 /** Loads the native server if its binary has the pinned hash; otherwise returns the reason. */
-export function loadUws(platform = `${process.platform}_${process.arch}_${process.versions.modules}`, pinned = uwsBinaries): UwsLoad {
+export function loadUws(platform = `${process.platform}_${process.arch}_${process.versions.modules}`, pinned = uwsBinaries) {
   const expected = pinned[platform];
-  if (expected === undefined) return { kind: 'unavailable', reason: 'not_pinned', detail: platform };
+  if (expected === undefined) return unavailable('not_pinned', platform);
   let actual: string;
   try {
     const file = join(dirname(require.resolve(place)), `uws_${platform}.node`);
     actual = createHash('sha256').update(readFileSync(file)).digest('hex');
   } catch (error) {
-    return { kind: 'unavailable', reason: 'not_readable', detail: String(error) };
+    return unavailable('not_readable', error);
   }
-  if (actual !== expected) return { kind: 'unavailable', reason: 'hash_mismatch', detail: actual };
+  if (actual !== expected) return unavailable('hash_mismatch', actual);
   try {
     const uws = require(place) as Uws & Readonly<Record<typeof configure, (text: string) => void>>;
     uws[configure](withoutMark);
-    return { kind: 'loaded', uws };
+    return { kind: 'loaded', uws } as const;
   } catch (error) {
-    return { kind: 'unavailable', reason: 'load_failed', detail: String(error) };
+    return unavailable('load_failed', error);
   }
 }

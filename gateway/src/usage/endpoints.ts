@@ -2,9 +2,8 @@ import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { usageEndpoint } from '@sluice/shared/wire/rest/usage.ts';
 import { wsTicketEndpoint } from '@sluice/shared/wire/rest/ticket.ts';
 import { readIpRanges } from '../auth/ip-ranges.ts';
-import type { Principal } from '../auth/principal.ts';
 import { ticketTtlMs, type Tickets } from '../auth/tickets.ts';
-import { bindEndpoint, type BoundEndpoint, type EndpointHandler } from '../http/endpoint.ts';
+import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 import type { KeyLimits } from '../ratelimit/key-limit.ts';
 import type { RequestMinutes } from '../ratelimit/request-minutes.ts';
 import type { Usages } from '../stream/session/usage.ts';
@@ -17,7 +16,7 @@ export interface UsageOfKeys {
   readonly gateways: () => number;
 }
 
-export interface UsageParts {
+interface UsageParts {
   readonly limits: KeyLimits;
   readonly tickets: Tickets;
   readonly usage: UsageOfKeys;
@@ -25,33 +24,22 @@ export interface UsageParts {
 }
 
 /** The usage of a key, and tickets that it can hand to a browser. */
-export function usageEndpoints(parts: UsageParts): BoundEndpoint[] {
-  return [bindEndpoint(usageEndpoint, tellUsage(parts)), bindEndpoint(wsTicketEndpoint, issueTicket(parts))];
-}
-
-function tellUsage({ limits, usage, clock }: UsageParts): EndpointHandler<typeof usageEndpoint> {
-  return async ({ principal }) => {
+export function usageEndpoints({ limits, tickets, usage, clock }: UsageParts): BoundEndpoint[] {
+  const tellUsage = bindEndpoint(usageEndpoint, async ({ principal }) => {
     if (principal === null) return { error: 'UNAUTHENTICATED' };
     const { keyId, label, scopes, ipRanges, expiresAtMs, plan } = principal;
     const { remaining, resetMs, counted } = await limits.take(principal, 0);
     const { connections, subscriptions } = usage.streams.of(keyId);
     return {
       json: {
-        key: { id: keyId, prefix: prefixOf(principal), label, scopes: [...scopes], ipRanges: [...ipRanges], expiresAtMs },
+        key: { id: keyId, prefix: `sluice_${keyId}`, label, scopes: [...scopes], ipRanges: [...ipRanges], expiresAtMs },
         plan: { ...plan, withoutEndpoints: [...plan.withoutEndpoints], withoutChannels: [...plan.withoutChannels] },
         requests: { remaining, resetMs, counted, minutes: { ...usage.minutes.of(keyId, clock.wallMs()), gateways: usage.gateways() } },
         stream: { connections, subscriptions },
       },
     };
-  };
-}
-
-function prefixOf({ keyId }: Principal): string {
-  return `sluice_${keyId}`;
-}
-
-function issueTicket({ tickets }: UsageParts): EndpointHandler<typeof wsTicketEndpoint> {
-  return async ({ principal, body }) => {
+  });
+  const issueTicket = bindEndpoint(wsTicketEndpoint, async ({ principal, body }) => {
     if (principal === null) return { error: 'UNAUTHENTICATED' };
     const address = body.address === undefined ? null : singleAddress(body.address);
     if (body.address !== undefined && address === null) {
@@ -61,7 +49,8 @@ function issueTicket({ tickets }: UsageParts): EndpointHandler<typeof wsTicketEn
     if (ticket === null)
       return { error: 'UPSTREAM_UNAVAILABLE', message: 'No ticket can be stored at present. Connect with the key, or try again.' };
     return { json: { ticket, expiresInMs: ticketTtlMs } };
-  };
+  });
+  return [tellUsage, issueTicket];
 }
 
 /** A range with only this address; null if the text is not an address. */

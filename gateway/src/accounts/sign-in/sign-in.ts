@@ -27,19 +27,9 @@ export function offerSignIn(nonces: Nonces, { origin, domain }: PublicOrigin, no
   return { domain, statement, uri: origin, version: '1', nonce, issuedAt, expirationTime };
 }
 
+type MessageFault = 'address' | 'encoding' | 'message' | 'domain' | 'time' | 'signature' | 'nonce';
 /** Why a sign-in is refused, for the log. The caller learns only that it was refused, or why a link does not work: nobody can guess one. */
-export type SignInFault =
-  | 'address'
-  | 'encoding'
-  | 'message'
-  | 'domain'
-  | 'time'
-  | 'signature'
-  | 'nonce'
-  | 'link'
-  | 'link_used'
-  | 'sign_up'
-  | 'account';
+export type SignInFault = MessageFault | 'link' | 'link_used' | 'sign_up' | 'account';
 
 export type SignInOutcome =
   | { readonly ok: true; readonly accountId: string; readonly isNew: boolean }
@@ -72,7 +62,7 @@ function readSignedMessage(
   nonces: Nonces,
   origin: PublicOrigin,
   nowMs: number,
-): Nonce | SignInFault {
+): Nonce | MessageFault {
   const key = decodeBase58(publicKey);
   // Anyone can make signatures for a key of small order.
   if (key === null || key.length !== 32 || !isOnCurve(key) || isSmallOrder(key)) return 'address';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Pool, types, type PoolClient, type QueryResult } from 'pg';
+import { isCode } from '../files/files.ts';
 import { StoreUnavailableError } from '../store-unavailable.ts';
 import { sqlOf, type Area, type Database, type Dialect, type Sql, type SqlRow, type SqlValue } from './database.ts';
 
@@ -152,13 +153,9 @@ function bound(value: SqlValue): unknown {
   return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value;
 }
 
-/** Returns whether the connection can still be used. */
-async function rollBack(client: PoolClient): Promise<boolean> {
-  return client.query('ROLLBACK').then(
-    () => true,
-    // The connection is broken, and the server rolls back by itself.
-    () => false,
-  );
+/** Returns whether the connection can still be used. If it is broken, the server rolls back by itself. */
+function rollBack(client: PoolClient): Promise<boolean> {
+  return client.query('ROLLBACK').then(Boolean, () => false);
 }
 
 /** Whether the server answered with an error that leaves the connection usable. */
@@ -168,9 +165,8 @@ function isStatementError(error: unknown): boolean {
 
 /** Whether the server refuses writes because it is a replica. The next connection may reach the primary. */
 function isReadOnly(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === readOnlyTransaction;
+  return isCode(error, '25006');
 }
-const readOnlyTransaction = '25006';
 
 /** Classes of SQLSTATE for temporary failures: connection, rolled-back transaction, resources, operator or time limit. */
 const unavailableStates: ReadonlySet<string> = new Set(['08', '40', '53', '57']);
