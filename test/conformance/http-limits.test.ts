@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clientAddressOf } from '@sluice/gateway/http/callers/client-address.ts';
-import { inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
+import { inProcessLimiter } from '@sluice/gateway/ratelimit/local-limits.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { askOnce, RawConnection, type RawAnswer } from '../support/clients/raw-http.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Principal } from '@sluice/gateway/auth/principal.ts';
-import { inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
+import { inProcessLimiter } from '@sluice/gateway/ratelimit/local-limits.ts';
 import type { CountingLimiter, LimitDecision } from '@sluice/gateway/ratelimit/limiter.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';

@@ -1,5 +1,5 @@
 import { inProcessTickets, ticketTtlMs } from '@sluice/gateway/auth/tickets.ts';
-import { createLimiter } from '@sluice/gateway/ratelimit/create.ts';
+import { createLimiter } from '@sluice/gateway/ratelimit/shared-limiter.ts';
 import type { CountingLimiter } from '@sluice/gateway/ratelimit/limiter.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { createTickets } from '@sluice/gateway/auth/tickets.ts';
-import { createLimiter, inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
+import { createLimiter, SharedLimiter } from '@sluice/gateway/ratelimit/shared-limiter.ts';
+import { inProcessLimiter, LocalLimits } from '@sluice/gateway/ratelimit/local-limits.ts';
 import { gcraOf } from '@sluice/gateway/ratelimit/gcra.ts';
 import { processClock, type CountingLimiter, type LimitClock, type LimitDecision, type Quota } from '@sluice/gateway/ratelimit/limiter.ts';
-import { LocalLimits } from '@sluice/gateway/ratelimit/local-limits.ts';
 import { openRedisLimits } from '@sluice/gateway/ratelimit/redis-limits.ts';
-import { SharedLimiter } from '@sluice/gateway/ratelimit/shared-limiter.ts';
 import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

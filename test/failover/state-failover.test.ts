@@ -1,4 +1,4 @@
-import { createLimiter } from '@sluice/gateway/ratelimit/create.ts';
+import { createLimiter } from '@sluice/gateway/ratelimit/shared-limiter.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
 import { afterEach, expect, it } from 'vitest';

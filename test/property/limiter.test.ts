@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
-import { inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
+import { inProcessLimiter, LocalLimits } from '@sluice/gateway/ratelimit/local-limits.ts';
 import { decisionOf, gcraOf, takeFrom, type Gcra, type Taken } from '@sluice/gateway/ratelimit/gcra.ts';
 import type { LimitClock, LimitDecision, Quota } from '@sluice/gateway/ratelimit/limiter.ts';
-import { LocalLimits } from '@sluice/gateway/ratelimit/local-limits.ts';
 import type { SharedLimits } from '@sluice/gateway/ratelimit/redis-limits.ts';
 import { SharedLimiter } from '@sluice/gateway/ratelimit/shared-limiter.ts';
 import { RedisFault } from '@sluice/shared/bus/bus-error.ts';

@@ -8,7 +8,7 @@ import { clientAddressOf } from '../http/callers/client-address.ts';
 import { retryAfterSeconds } from '../http/headers/rate-headers.ts';
 import type { Route } from '../http/router.ts';
 import { networkOf } from '../ratelimit/address-limit.ts';
-import { inProcessLimiter } from '../ratelimit/create.ts';
+import { inProcessLimiter } from '../ratelimit/local-limits.ts';
 import type { Quota } from '../ratelimit/limiter.ts';
 import type { StoredAccount } from '../store/sql/tables/accounts.ts';
 import type { Store } from '../store/store.ts';

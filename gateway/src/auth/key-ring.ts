@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Plan, Plans } from '@sluice/shared/config/plans.ts';
-import type { KeyLimits, StoredKey, StoredSecret } from '../store/sql/tables/keys.ts';
+import type { KeyLimits, StoredKey } from '../store/sql/tables/keys.ts';
 import type { KeyParts } from './key-format.ts';
 import type { KeyHash } from './pepper.ts';
 import type { Principal } from './principal.ts';
@@ -118,19 +118,15 @@ function matching<K extends 'hash' | 'digest'>(credentials: readonly Pick<Creden
 }
 
 function credentialsOf(key: StoredKey, plans: Plans, nowMs: number): readonly Credential[] {
-  const plan = planOf(plans[key.plan], key.limits);
-  return key.secrets.map((secret) => ({
-    principal: principalOf(key, secret, plan, plans),
-    hash: secret.hash,
-    endsAtMs: secret.endsAtMs ?? Number.POSITIVE_INFINITY,
-    isOver: secret.endsAtMs !== null && secret.endsAtMs <= nowMs,
+  const { id, accountId, scopes, ipRanges, label } = key;
+  const own = { keyId: id, accountId, plan: planOf(plans[key.plan], key.limits), plans, scopes, ipRanges, label };
+  return key.secrets.map(({ number, hash: stored, endsAtMs }) => ({
+    principal: { ...own, credential: `${id}.${number}`, expiresAtMs: endsAtMs },
+    hash: stored,
+    endsAtMs: endsAtMs ?? Number.POSITIVE_INFINITY,
+    isOver: endsAtMs !== null && endsAtMs <= nowMs,
     digest: unseen,
   }));
-}
-
-function principalOf(key: StoredKey, { number, endsAtMs }: StoredSecret, plan: Plan, plans: Plans): Principal {
-  const { id, accountId, scopes, ipRanges, label } = key;
-  return { keyId: id, credential: `${id}.${number}`, accountId, plan, plans, scopes, ipRanges, label, expiresAtMs: endsAtMs };
 }
 
 /** The plan with the limits of the key. If the key sets a rate but no burst, the burst follows from the rate as in a plan. */

@@ -5,7 +5,7 @@ import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { RecordSeal } from '../auth/record-seal.ts';
 import { createTickets } from '../auth/tickets.ts';
 import { orClose } from './process-life.ts';
-import { createLimiter } from '../ratelimit/create.ts';
+import { createLimiter } from '../ratelimit/shared-limiter.ts';
 import type { CountingLimiter } from '../ratelimit/limiter.ts';
 
 /** Prefix of the names of the statuses of gateways. */

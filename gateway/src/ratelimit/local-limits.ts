@@ -1,4 +1,5 @@
-import { takeFrom, type Gcra, type Taken } from './gcra.ts';
+import { decisionOf, gcraOf, takeFrom, type Gcra, type Taken } from './gcra.ts';
+import { processClock, type CountingLimiter, type LimitClock } from './limiter.ts';
 
 /** Keys that one process counts: as many as a store can have. Above this limit, the least recently used one is dropped. */
 const maxKeys = 100_000;
@@ -50,4 +51,21 @@ export class LocalLimits {
       return;
     }
   }
+}
+
+/** A limiter in this process, which answers without a promise. */
+export function inProcessLimiter(clock: Pick<LimitClock, 'nowUs'> = processClock): CountingLimiter {
+  const limits = new LocalLimits();
+  const counters = { taken: 0, refused: 0, local: 0, outages: 0, overruled: 0 };
+  return {
+    counters,
+    unavailable: false,
+    take: (key, quota, cost) => {
+      const gcra = gcraOf(quota);
+      const taken = limits.take(key, gcra, cost, clock.nowUs());
+      if (cost > 0) counters[taken.admitted ? 'taken' : 'refused']++;
+      return decisionOf(taken, gcra, 'shared');
+    },
+    close: () => undefined,
+  };
 }

@@ -1,9 +1,9 @@
 import { RedisFault } from '@sluice/shared/bus/bus-error.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { decisionOf, gcraOf, type Gcra, type Taken } from './gcra.ts';
-import type { CountingLimiter, LimitClock, LimitDecision, Quota } from './limiter.ts';
-import { LocalLimits } from './local-limits.ts';
-import type { SharedLimits } from './redis-limits.ts';
+import { processClock, type CountingLimiter, type LimitClock, type LimitDecision, type Quota } from './limiter.ts';
+import { inProcessLimiter, LocalLimits } from './local-limits.ts';
+import { openRedisLimits, type SharedLimits } from './redis-limits.ts';
 
 /** How long a request waits for Redis before it is counted locally. */
 const defaultAnswerWithinMs = 50;
@@ -206,6 +206,15 @@ export class SharedLimiter implements CountingLimiter {
     this.#unavailable = false;
     this.#options.log.info({}, 'limits_counted_together');
   }
+}
+
+/** The limiter of a gateway. `redisUrls`: null if there is only one gateway, which counts alone. Rejects with a `BusError` if Redis cannot be reached. */
+export async function createLimiter({
+  redisUrls,
+  ...options
+}: Omit<SharedLimiterOptions, 'shared' | 'clock'> & { readonly redisUrls: readonly string[] | null }): Promise<CountingLimiter> {
+  if (redisUrls === null) return inProcessLimiter();
+  return new SharedLimiter({ ...options, shared: await openRedisLimits(redisUrls, options.log), clock: processClock });
 }
 
 /** Whether a correct Redis could give this answer. */

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { createLimiter, inProcessLimiter } from '@sluice/gateway/ratelimit/create.ts';
+import { createLimiter } from '@sluice/gateway/ratelimit/shared-limiter.ts';
+import { inProcessLimiter } from '@sluice/gateway/ratelimit/local-limits.ts';
 import type { CountingLimiter, Quota } from '@sluice/gateway/ratelimit/limiter.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { startRedis } from '../../support/servers/redis.ts';

@@ -1,7 +1,7 @@
 import type { Authenticator, Principal } from '../../auth/principal.ts';
 import type { FindSessionCaller } from '../../http/callers/callers.ts';
 import { networkOf } from '../../ratelimit/address-limit.ts';
-import { inProcessLimiter } from '../../ratelimit/create.ts';
+import { inProcessLimiter } from '../../ratelimit/local-limits.ts';
 import type { Quota } from '../../ratelimit/limiter.ts';
 import { StoreUnavailableError } from '../../store/store-unavailable.ts';
 import type { HttpRequest } from '../../transport/transport.ts';

@@ -50,7 +50,8 @@ export type IdentifyCaller = (request: HttpRequest, cost: RequestCost, needed: b
 
 export function createCallers({ authenticator, limits, addressOf, findSession }: CallerOptions): IdentifyCaller {
   const admit = (request: HttpRequest, principal: Principal, { cost }: RequestCost): Caller | Promise<Caller> => {
-    const refusal = principal.ipRanges.length === 0 ? null : addressRefusal(principal, addressOf(request));
+    const { ipRanges } = principal;
+    const refusal = ipRanges.length === 0 || addressAllowed(ipRanges, addressOf(request)) ? null : wrongAddress(addressOf(request));
     // A caller from a refused address cannot use up the limit of the key.
     const taken = limits.take(principal, refusal === null ? cost : 0);
     return taken instanceof Promise
@@ -89,8 +90,7 @@ export function createCallers({ authenticator, limits, addressOf, findSession }:
   };
 }
 
-function addressRefusal({ ipRanges }: Principal, address: string): Refusal | null {
-  if (addressAllowed(ipRanges, address)) return null;
+function wrongAddress(address: string): Refusal {
   return { error: 'FORBIDDEN', message: 'The key may not be used from this address.', details: { address } };
 }
 
