@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startVirtualTime } from '../support/virtual-time.ts';
 import { RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
 import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
@@ -51,6 +52,9 @@ async function voted(...nodes: readonly (Lied | null)[]) {
 describe('an account that one endpoint lies about', () => {
   const honest = (delayMs: number, slot = 100): Lied => ({ delayMs, lamports: 500, slot });
   const lie = (delayMs: number, slot = 100): Lied => ({ delayMs, lamports: 900, slot });
+  let endTime: () => void;
+  beforeEach(() => (endTime = startVirtualTime()));
+  afterEach(() => endTime());
 
   it('has the state that two of three report, however fast the lie and however late the truth', async () => {
     for (const delayMs of [0, 200, 400]) {
