@@ -4,6 +4,7 @@ import { startFollowers } from '@sluice/followers/index.ts';
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { venuesOf } from '@sluice/shared/config/settings/source-settings.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { SourceName } from '@sluice/shared/config/settings/source-settings.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
@@ -107,7 +108,6 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const followers = startFollowers(options);
   const rpc = createRpc(httpUrls, { timeoutMs: rpcTimeoutMs });
   logSuspensions(httpUrls, log);
-  const venues = allVenues.filter(({ name }) => config.venues.includes(name));
   const instance = randomBytes(4).toString('hex');
   const startedAtMs = performance.now();
   const report = new Report(log, [...httpUrls, ...wsUrls, ...(config.grpc?.urls ?? [])]);
@@ -124,13 +124,15 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     if (genesis === null) return;
     const simulated = genesis.startsWith(simnetGenesisPrefix);
     // The SOL price comes first, so that the first trades can be valued.
-    const [names] = await Promise.all([options.source === undefined ? chooseSources(config, venues, ended) : [], solUsd.ask()]);
+    const [names] = await Promise.all([options.source === undefined ? chooseSources(config, ended) : [], solUsd.ask()]);
     if (ended.aborted) return;
+    const venueNames = config.venues ?? venuesOf(names);
+    const venues = allVenues.filter(({ name }) => venueNames.includes(name));
     running = openReading({ ...options, names, venues, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, ended });
     const { pipeline, sources, router, continuity } = running;
     continuity.begin();
     sources.start(router, ended);
-    log.info({ instance, endpoints: wsUrls.length, sources: names, venues: config.venues, simulated }, 'ingest_started');
+    log.info({ instance, endpoints: wsUrls.length, sources: names, venues: venueNames, simulated }, 'ingest_started');
     repeat(() => pipeline.ticks.release(), ticksEveryMs, ended);
     repeat(() => continuity.recheck(), ticksEveryMs, ended);
     repeat(() => reportUnseen(unseen, publisher), unseenEveryMs, ended);

@@ -98,7 +98,7 @@ describe('settings', () => {
   it('name the venues that ingest reads', () => {
     expect(configOf({ VENUES: 'pump-amm, pump' }).venues).toEqual(['pump', 'pump-amm']);
     expect(configOf({ SOURCES: 'blocks, logs' })).toMatchObject({ sources: ['logs', 'blocks'], venues: decodedVenueNames });
-    expect(configOf({ SOLANA_RPC_URL: 'https://a.example.com' })).toMatchObject({ sources: null, venues: decodedVenueNames });
+    expect(configOf({ SOLANA_RPC_URL: 'https://a.example.com' })).toMatchObject({ sources: null, venues: null });
     expect(configOf({ SOLANA_RPC_URL: 'https://a.example.com', SOURCES: 'logs' }).venues).toEqual(venuesByLogs);
     expect(faultsOf({ SOURCES: 'logs,shreds' })).toEqual([expect.stringMatching(/^SOURCES: "shreds" is not one of logs, blocks, /)]);
     expect(faultsOf({ VENUES: 'pump,uniswap' })).toEqual([`VENUES: "uniswap" is not one of ${decodedVenueNames.join(', ')}`]);

@@ -485,9 +485,10 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
 
   it('documentation: samples, a dry run with what exists here, and the live console', async () => {
     await page.goto(`${url}/docs/http-trading`);
-    const buy = page.locator('#tradeBuy');
-    await buy.locator('.samples summary', { hasText: 'TypeScript' }).press('Enter');
-    await buy.getByText(`publicKey: '${wallet}'`).waitFor();
+    const sample = page.locator('#tradeBuy ~ .sample').filter({ hasText: 'TypeScript' }).first();
+    await sample.locator('summary').press('Enter');
+    await sample.getByText(`publicKey: "${wallet}"`).waitFor();
+    const buy = page.locator('[data-try="tradeBuy"]');
     await buy.getByText('Try it').click();
     await buy.getByText('Nothing is signed or sent').waitFor();
     await buy.getByRole('button', { name: 'Send as a dry run' }).click();

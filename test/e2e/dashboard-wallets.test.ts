@@ -112,11 +112,13 @@ describe('wallets, orders and status of a fast simulated market', { timeout: tes
 
     // A closed dialog returns the focus to its button.
     const rename = imported.getByRole('button', { name: 'Rename' });
+    const renaming = page.getByRole('dialog', { name: 'Rename' }).getByLabel('Name').and(page.locator(':focus'));
     await press(imported, 'Rename');
+    await renaming.waitFor();
     await page.keyboard.press('Escape');
     await rename.and(page.locator(':focus')).waitFor();
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog', { name: 'Rename' }).getByLabel('Name').and(page.locator(':focus')).waitFor();
+    await renaming.waitFor();
     await page.keyboard.press('Control+A');
     await page.keyboard.type('third');
     await page.keyboard.press('Enter');

@@ -4,6 +4,7 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { SourceName } from '@sluice/shared/config/settings/source-settings.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
+import { decodedVenueNames, venuesByLogs } from '@sluice/shared/wire/venues.ts';
 import { startSimnet } from '../simnet/simnet.ts';
 import { advanceWith } from '../support/chain/advance-with.ts';
 import { fastClock } from '../support/clocks.ts';
@@ -122,28 +123,37 @@ describe('without a setting', () => {
     const node = await startScriptedNode();
     closers.push(() => node.close());
     const error = { error: { code: -32601, message: 'Method not found' } };
+    const { onCall } = node;
+    // The block is not stored yet, which only a node that serves blocks says.
+    const block = refused.includes('getBlock') ? error : { error: { code: -32004, message: 'Block not available' } };
+    node.onCall = (method, params) => (method === 'getBlock' ? block : method === 'getSlot' ? { result: 1 } : onCall(method, params));
     node.onSubscribe = (method) => (refused.includes(method) ? error : undefined);
     return node;
   };
   const all = () => offering();
   const noTransactions = () => offering('transactionSubscribe');
   const plain = () => offering('transactionSubscribe', 'blockSubscribe');
+  const noBlocks = () => offering('transactionSubscribe', 'blockSubscribe', 'getBlock');
 
   it.each([
     ['transaction-subscribe', [all, all]],
     ['block-subscribe', [all, noTransactions]],
     ['blocks', [noTransactions, plain]],
     ['blocks', [plain]],
+    ['nothing else', [plain, noBlocks]],
   ] as const)('logs and %s are read, by what all endpoints offer', async (expected, opened) => {
     const nodes = await Promise.all(opened.map((open) => open()));
     const rpc = { httpUrls: nodes.map(({ httpUrl }) => httpUrl), wsUrls: nodes.map(({ wsUrl }) => wsUrl) };
     const bus = createInProcessBus();
     closers.push(() => bus.close());
-    const config = { ...testConfig, rpc, sources: null };
+    const config = { ...testConfig, rpc, sources: null, venues: null };
     const ingest = await startIngest({ config, bus, log: recordingLog([]), signal: new AbortController().signal });
     closers.push(() => ingest.close());
     await until('it reads', () => ingest.stats().endpointsUp === nodes.length);
-    expect(ingest.stats().sources.map(({ name }) => name)).toEqual(['logs', expected]);
+    expect(ingest.stats().sources.map(({ name }) => name)).toEqual(expected === 'nothing else' ? ['logs'] : ['logs', expected]);
+    // The logs of Raydium and Orca do not show their trades.
+    const logs = [...nodes[0]!.subscriptions.values()].flatMap((of) => [...of.values()]).filter(({ method }) => method === 'logsSubscribe');
+    expect(logs).toHaveLength(expected === 'nothing else' ? venuesByLogs.length : decodedVenueNames.length);
   });
 });
 

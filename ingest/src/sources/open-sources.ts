@@ -3,10 +3,11 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { SourceName } from '@sluice/shared/config/settings/source-settings.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { offers } from '@sluice/shared/solana/pubsub/offers.ts';
-import { createRpc } from '@sluice/shared/solana/rpc/rpc.ts';
-import { solPricePool } from '@sluice/venues/registry.ts';
+import { createRpc, RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
+import { solPricePool, venues as allVenues } from '@sluice/venues/registry.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { BlocksSource } from './blocks/blocks-source.ts';
+import { isRefusal, wholeBlock } from './blocks/confirmed-block.ts';
 import { GrpcSource } from './grpc/grpc-source.ts';
 import { BlockFeed } from './pubsub/block-feed.ts';
 import type { PubSubFeed } from './pubsub/feed.ts';
@@ -19,17 +20,13 @@ import type { Source } from './source.ts';
 export const blockTimeoutMs = 10_000;
 
 /**
- * The sources of the settings. If these name none: logs, and the first source of whole transactions that all endpoints offer. Every node answers
- * `getBlock`, unless its provider forbids it.
+ * The sources of the settings. If these name none: logs, and the first source of whole transactions that all endpoints offer; logs alone if a
+ * provider forbids blocks too.
  */
-export async function chooseSources(
-  { rpc, grpc, sources }: Config,
-  venues: readonly Venue[],
-  signal: AbortSignal,
-): Promise<readonly SourceName[]> {
+export async function chooseSources({ rpc, grpc, sources, venues }: Config, signal: AbortSignal): Promise<readonly SourceName[]> {
   if (sources !== null) return sources;
   if (grpc !== null) return ['logs', 'grpc'];
-  const programs = venues.map(({ programId }) => programId);
+  const programs = allVenues.filter(({ name }) => venues === null || venues.includes(name)).map(({ programId }) => programId);
   const feeds = [new TransactionFeed(programs), new BlockFeed(programs)];
   const offered = await Promise.all(
     feeds.map(async ({ subscriptions: [first] }) => {
@@ -37,7 +34,23 @@ export async function chooseSources(
       return answers.every(Boolean);
     }),
   );
-  return ['logs', feeds.find((_feed, index) => offered[index])?.name ?? 'blocks'];
+  const feed = feeds.find((_feed, index) => offered[index]);
+  if (feed !== undefined) return ['logs', feed.name];
+  const withBlocks = await Promise.all(rpc!.httpUrls.map((url) => servesBlocks(url, signal)));
+  return withBlocks.every(Boolean) ? ['logs', 'blocks'] : ['logs'];
+}
+
+/** False if the node refuses blocks. A node that does not answer may serve them later. */
+async function servesBlocks(url: string, signal: AbortSignal): Promise<boolean> {
+  const rpc = createRpc([url], { timeoutMs: blockTimeoutMs });
+  try {
+    const slot = await rpc.call('getSlot', [{ commitment: 'confirmed' }], signal);
+    await rpc.call('getBlock', [slot, { ...wholeBlock, transactionDetails: 'none' }], signal);
+    return true;
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    return !isRefusal(error);
+  }
 }
 
 export interface SourceParts {

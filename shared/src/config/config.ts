@@ -1,13 +1,13 @@
 import { isAbsolute } from 'node:path';
 import { publicIpfsGateways } from '../metadata/addresses.ts';
-import { decodedVenueNames, type VenueName, venuesByLogs } from '../wire/venues.ts';
+import { decodedVenueNames, type VenueName } from '../wire/venues.ts';
 import { isLoopback } from './loopback.ts';
 import { standardMemory } from './memory-bounds.ts';
 import { inQuotes, readSol, type SettingReader } from './setting-reader.ts';
 import { readPlans } from './settings/plans-file.ts';
 import { readAllowedHosts, readCorsOrigins, readPublicUrl, readTrustedProxies } from './settings/public-settings.ts';
 import { readDataDir, readFileName, readTls } from './settings/setting-files.ts';
-import { readGrpc, readSources, type SourceName } from './settings/source-settings.ts';
+import { readGrpc, readSources, type SourceName, venuesOf } from './settings/source-settings.ts';
 import { readTips } from './settings/tip-settings.ts';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -41,6 +41,7 @@ export function readConfig(read: SettingReader) {
     /** Speed of simnet's market, 1 to 50; 1 on a real cluster. */
     simnetSpeed: readSimnetSpeed(isSimnet, read),
     memory: standardMemory,
+    /** Null: by the sources. */
     venues: readVenues(sources, read),
     /** How ingest reads the chain; null: by what the endpoints offer. */
     sources,
@@ -92,11 +93,11 @@ function readRpc(read: SettingReader) {
   return { httpUrls, wsUrls: wsUrls ?? httpUrls.map((url) => url.replace(/^http/i, 'ws')) };
 }
 
-/** The venues that VENUES names. If it is not set: all that logs alone can show, or all. */
-function readVenues(sources: readonly SourceName[] | null, read: SettingReader): readonly VenueName[] {
+/** The venues that VENUES names. If it is not set: those that the sources can show. */
+function readVenues(sources: readonly SourceName[] | null, read: SettingReader): readonly VenueName[] | null {
   const venues = read.names('VENUES', decodedVenueNames);
   if (venues.length > 0) return venues;
-  return sources?.every((source) => source === 'logs') === true ? venuesByLogs : decodedVenueNames;
+  return sources === null ? null : venuesOf(sources);
 }
 
 function readRedis(read: SettingReader): readonly string[] | null {

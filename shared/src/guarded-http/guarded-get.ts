@@ -66,6 +66,7 @@ export async function guardedGet(
 async function oneStep(url: URL, options: GetOptions, rules: FetchRules, signal: AbortSignal): Promise<Fetched | { readonly next: URL }> {
   const host = hostOf(url);
   if (host === null) return failed('refused');
+  if (signal.aborted) return failed('unresolved');
   const aborted = once(signal, 'abort').then((): string[] => []);
   const addresses = 'address' in host ? [host.address] : await Promise.race([rules.resolve(host.name, signal), aborted]);
   if (addresses.length === 0) return failed('unresolved');

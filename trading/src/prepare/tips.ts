@@ -1,5 +1,5 @@
 import type { Config } from '@sluice/shared/config/config.ts';
-import { leastJitoTip, leastTipOfSender } from '@sluice/shared/config/settings/tip-settings.ts';
+import { leastJitoTip, leastTipOfSender } from '@sluice/shared/config/settings/tip-limits.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { jitoTipAccounts, senderTipAccounts, tipAccounts, type PaidLane } from '@sluice/shared/solana/addresses/tip-accounts.ts';

@@ -343,13 +343,15 @@ export class TokenBook {
   async #refresh(token: MintView): Promise<void> {
     this.#refreshing++;
     this.counters.refreshes++;
-    const outcome = await this.#attempt(token.mint, 'token_refresh_failed', () => this.#read(token.plan));
+    await this.#attempt(token.mint, 'token_refresh_failed', async () => {
+      const outcome = await this.#read(token.plan);
+      if (outcome.kind === 'token') {
+        token.refresh(outcome.facts);
+        this.rendered.delete(token.mint);
+        // The mint may have been closed, or the node may be behind. The next request reads it again.
+      } else if (outcome.kind === 'missing' || outcome.kind === 'no_mint') this.#drop(token);
+    });
     this.#refreshing--;
-    if (outcome?.kind === 'token') {
-      token.refresh(outcome.facts);
-      this.rendered.delete(token.mint);
-      // The mint may have been closed, or the node may be behind. The next request reads it again.
-    } else if (outcome?.kind === 'missing' || outcome?.kind === 'no_mint') this.#drop(token);
   }
 
   // --- Bounds.

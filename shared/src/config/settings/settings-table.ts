@@ -72,7 +72,7 @@ const specs = {
     example: 'postgres://user:password@127.0.0.1/sluice',
   },
   VENUES: {
-    default: `all of them; ${inCode(venuesByLogs)} if \`SOURCES\` is \`logs\`, or on simnet`,
+    default: `all of them; ${inCode(venuesByLogs)} if only logs are read, as on simnet`,
     meaning: `Venues that ingest reads, comma-separated: ${inCode(decodedVenueNames)}. The logs of ${inCode(loggedVenueNames)} show their trades. Each trade of any other venue needs a source of whole transactions, or one more request to a node.`,
     example: loggedVenueNames.join(','),
   },

@@ -1,3 +1,4 @@
+import { decodedVenueNames, type VenueName, venuesByLogs } from '../../wire/venues.ts';
 import type { SettingReader } from '../setting-reader.ts';
 
 /** How ingest reads the chain. */
@@ -31,4 +32,9 @@ export function readGrpc(hasRpc: boolean, read: SettingReader) {
   if (!hasRpc) read.fault('SOLANA_GRPC_URL', 'requires SOLANA_RPC_URL, which answers what a stream does not show');
   if (token !== null && !tokenForm.test(token)) read.fault('SOLANA_GRPC_TOKEN', 'has characters that a header cannot have');
   return { urls, token };
+}
+
+/** What is read by these sources, unless VENUES is set: all that logs alone can show, or all. */
+export function venuesOf(sources: readonly SourceName[]): readonly VenueName[] {
+  return sources.length > 0 && sources.every((source) => source === 'logs') ? venuesByLogs : decodedVenueNames;
 }

@@ -9,7 +9,7 @@ import {
 } from '@sluice/shared/solana/well-known.ts';
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { initializeTemporarySol } from '@sluice/shared/solana/transaction/temporary-sol.ts';
-import { mostTip } from '@sluice/shared/config/settings/tip-settings.ts';
+import { mostTip } from '@sluice/shared/config/settings/tip-limits.ts';
 import { tipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import {
   growthRentOf,
