@@ -4,7 +4,7 @@ import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { settingsTable } from '@sluice/shared/config/settings/settings-table.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
-import { referenceBlocks } from '@sluice/site/docs/topics.ts';
+import { referenceBlocks } from '@sluice/site/docs/sections/topics.ts';
 import { generatePythonTypes } from './generate/client/python.ts';
 import { generateTypeScriptTypes } from './generate/client/typescript.ts';
 import { fillBlocks } from './generate/fill-document-blocks.ts';

@@ -27,7 +27,7 @@ export const web = {
 /** The recording that `sluice replay` plays by default. It is copied unchanged. */
 export const exampleRecording = 'cli/commands/replay/example.jsonl.br';
 
-/** What the gateway serves in addition to the documents that it generates (`site/src/docs/guides.ts`). */
+/** What the gateway serves in addition to the documents that it generates (`site/src/docs/text/guides.ts`). */
 export const documents = [
   'docs/OPERATING.md',
   'docs/PROTOCOL.md',

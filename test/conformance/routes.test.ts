@@ -5,7 +5,7 @@ import { paperKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
-import { errorTable, type ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable, type ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { planNames, scopes, type Scope } from '@sluice/shared/wire/values/plans.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { docsAssets } from '@sluice/site/dashboard/serve-page.ts';
-import { keylessMark, localUrl, textOfGateway } from '@sluice/site/docs/local-url.ts';
-import { referenceBlocks } from '@sluice/site/docs/topics.ts';
+import { keylessMark, localUrl, textOfGateway } from '@sluice/site/docs/text/local-url.ts';
+import { referenceBlocks } from '@sluice/site/docs/sections/topics.ts';
 import { renderDocuments } from '@sluice/site/docs/render.ts';
 import { documentEndpoints } from '@sluice/site/docs/documents.ts';
 import type { HttpRequest } from '@sluice/gateway/transport/transport.ts';
 import { closeCodes } from '@sluice/shared/wire/stream/close-codes.ts';
-import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable } from '@sluice/shared/wire/errors.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { AuthCommand, ListCommand, PingCommand, subscribeSchemas, unsubscribeSchemas } from '@sluice/shared/wire/stream/commands.ts';
 import { eventSchemas } from '@sluice/shared/wire/events/events.ts';

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { guidePages, readGuides } from '@sluice/site/docs/guides.ts';
-import { textOfGateway } from '@sluice/site/docs/local-url.ts';
-import { topicOf } from '@sluice/site/docs/topic.ts';
+import { guidePages, readGuides } from '@sluice/site/docs/text/guides.ts';
+import { textOfGateway } from '@sluice/site/docs/text/local-url.ts';
+import { topicOf } from '@sluice/site/docs/text/topic.ts';
 import { describe, expect, it } from 'vitest';
 import { documents } from '../../compile/programs.mjs';
 

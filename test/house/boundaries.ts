@@ -54,7 +54,7 @@ const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
 const packageHomes: Readonly<Record<string, readonly string[]>> = {
   'uWebSockets.js': ['gateway/src/transport/'],
   ioredis: ['shared/src/bus/'],
-  marked: ['site/src/docs/topic.ts'],
+  marked: ['site/src/docs/text/topic.ts'],
   libsql: ['gateway/src/store/libsql.ts', 'gateway/src/store/sql/sqlite/sqlite.ts'],
   pino: ['shared/src/runtime/log/', 'shared/src/config/config.ts'],
   'pino-pretty': ['shared/src/runtime/log/'],
@@ -99,7 +99,6 @@ const pureFolders = [
   'venues/src/',
   'shared/src/wire/',
   'shared/src/codec/',
-  'shared/src/runtime/errors/',
   'shared/src/wire/values/money.ts',
   'shared/src/market/pools/depth-share.ts',
 ];

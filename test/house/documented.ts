@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable } from '@sluice/shared/wire/errors.ts';
 import type { HouseCheck } from './house-check.ts';
 import { place, sourceFiles, type SourceFile } from './source-files.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorTable, type ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable, type ErrorCode } from '@sluice/shared/wire/errors.ts';
 import type { HouseCheck } from './house-check.ts';
 import { sourceFiles, type SourceFile } from './source-files.ts';
 

@@ -18,7 +18,7 @@ const isPure = (path: string): boolean => /^shared\/src\/(venues|wire|codec|erro
 /** Configuration is read once, at the edge. `test` starts processes of its own. */
 /** The samples of the documentation are texts. */
 const readsEnvironment = (path: string): boolean =>
-  /^(cli|test|client\/examples|site\/src\/docs\/samples)\//.test(path) || path.endsWith('/src/main.ts');
+  /^(cli|test|client\/examples|site\/src\/docs\/sections\/samples)\//.test(path) || path.endsWith('/src/main.ts');
 
 /** The contract, its examples, what is generated from it, and the name of a coin. */
 const namingPrograms: ReadonlySet<string> = new Set([

@@ -7,7 +7,7 @@ import { ownerOf } from '@sluice/gateway/store/order-model/order.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
-import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable } from '@sluice/shared/wire/errors.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { createRandom } from '../simnet/market/random.ts';

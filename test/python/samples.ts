@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { sampleRequest } from '@sluice/site/docs/samples/request.ts';
-import { samplesOf } from '@sluice/site/docs/samples/samples.ts';
-import { endpointsOf } from '@sluice/site/docs/shown-endpoint.ts';
+import { sampleRequest } from '@sluice/site/docs/sections/samples/request.ts';
+import { samplesOf } from '@sluice/site/docs/sections/samples/samples.ts';
+import { endpointsOf } from '@sluice/site/docs/sections/shown-endpoint.ts';
 import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { run } from '../pumpportal/install.ts';

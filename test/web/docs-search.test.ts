@@ -1,7 +1,7 @@
 import { findSections } from '@sluice/site/web/docs/search-index.ts';
 import { docsSite } from '@sluice/site/docs/page.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
-import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable } from '@sluice/shared/wire/errors.ts';
 import { closeCodes } from '@sluice/shared/wire/stream/close-codes.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
 import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';

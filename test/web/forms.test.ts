@@ -1,5 +1,5 @@
 import { requestOf } from '@sluice/site/web/docs/request.ts';
-import { endpointsOf, tryForm } from '@sluice/site/docs/shown-endpoint.ts';
+import { endpointsOf, tryForm } from '@sluice/site/docs/sections/shown-endpoint.ts';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';

@@ -1,5 +1,5 @@
 import { on, once } from 'node:events';
-import { grpcFaultText } from '@sluice/ingest/sources/grpc/grpc-endpoint.ts';
+import { grpcFaultText } from '@sluice/ingest/sources/grpc/grpc-stream.ts';
 import { readUpdate, slotsRequest, subscribePath } from '@sluice/ingest/sources/grpc/messages.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { GrpcCall, GrpcFault } from '@sluice/shared/solana/grpc/call.ts';

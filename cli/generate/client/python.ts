@@ -1,4 +1,4 @@
-import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable } from '@sluice/shared/wire/errors.ts';
 import { commitments, venueNames } from '@sluice/shared/wire/events/events.ts';
 import { candleIntervalNames } from '@sluice/shared/wire/values/intervals.ts';
 import { orderStates } from '@sluice/shared/wire/orders/orders.ts';

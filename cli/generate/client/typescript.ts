@@ -1,4 +1,4 @@
-import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable } from '@sluice/shared/wire/errors.ts';
 import { candleIntervalNames } from '@sluice/shared/wire/values/intervals.ts';
 import {
   answerShapes,

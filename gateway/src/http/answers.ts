@@ -1,4 +1,4 @@
-import { errorBody, errorTable, errorTexts, type ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorBody, errorTable, errorTexts, type ErrorCode } from '@sluice/shared/wire/errors.ts';
 import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 
 /** Version of the API (not of the program), on every answer. */

@@ -1,6 +1,6 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import type { ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody } from '../transport/transport.ts';
 import { commonLines, errorAnswer, refusalAnswer } from './answers.ts';
 import { createCallers, type Caller, type CallerOptions } from './callers/callers.ts';

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { faultsOf } from './faults.ts';
+import { faultsOf } from './schema-faults.ts';
 
 export type Validated<T> =
   | { readonly ok: true; readonly value: T }

@@ -15,7 +15,7 @@ import { addressLimit } from '@sluice/gateway/ratelimit/address-limit.ts';
 import { processClock, type LimitClock } from '@sluice/gateway/ratelimit/limiter.ts';
 import type { HttpRequest } from '@sluice/gateway/transport/transport.ts';
 import { pageHeaders } from '../dashboard/serve-page.ts';
-import { localUrl, textOfGateway } from './local-url.ts';
+import { localUrl, textOfGateway } from './text/local-url.ts';
 import type { RenderOptions, RenderedDocuments, RenderedFile } from './render.ts';
 
 /** How long clients may cache the documents. */

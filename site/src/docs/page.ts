@@ -1,14 +1,14 @@
 import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/values/values.ts';
 import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
-import { guidePages, readGuides } from './guides.ts';
-import { html, type Html } from './html.ts';
-import { keylessMark, localUrl } from './local-url.ts';
-import { prose } from './markdown.ts';
-import { endpointsOf, tryForm } from './shown-endpoint.ts';
-import { commandExamples, type StreamDocument } from './stream-section.ts';
-import { topicOf, type Topic } from './topic.ts';
-import { topicTexts } from './topics.ts';
+import { guidePages, readGuides } from './text/guides.ts';
+import { html, type Html } from './text/html.ts';
+import { keylessMark, localUrl } from './text/local-url.ts';
+import { prose } from './text/markdown.ts';
+import { endpointsOf, tryForm } from './sections/shown-endpoint.ts';
+import { commandExamples, type StreamDocument } from './sections/stream-section.ts';
+import { topicOf, type Topic } from './text/topic.ts';
+import { topicTexts } from './sections/topics.ts';
 
 export interface DocsPage {
   /** Last part of its path; the first page is `index`. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
-import { errorTable } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable } from '@sluice/shared/wire/errors.ts';
 import { until } from '../../support/gateway.ts';
 import { makeKey, openEmbeddedStore } from '../../support/keys.ts';
 import { startRedis } from '../../support/servers/redis.ts';

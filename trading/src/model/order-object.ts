@@ -1,4 +1,4 @@
-import { errorTable, type ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable, type ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import type { OrderEvent } from '@sluice/shared/wire/orders/orders.ts';
 import type { OrderObject, OrderTiming } from '@sluice/shared/wire/rest/trade.ts';

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import type { ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';

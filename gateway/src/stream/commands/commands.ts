@@ -1,5 +1,5 @@
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
-import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import type { ErrorCode } from '@sluice/shared/wire/errors.ts';
 import type { CommandId, SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import type { Reply } from '@sluice/shared/wire/stream/replies.ts';
 import type { Connections } from '../connections/connections.ts';

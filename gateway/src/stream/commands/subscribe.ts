@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import type { ErrorCode } from '@sluice/shared/wire/errors.ts';
 import type { Position, SubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { ErrorReply, Gap, JoinPosition, RejectedKey, SnapshotFrame, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';

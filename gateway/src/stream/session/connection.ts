@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import type { ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { closeCode, silentCloseCode } from '@sluice/shared/wire/stream/close-codes.ts';
 import type { Format } from '@sluice/shared/wire/stream/frames.ts';
 import type { Notice, Reply } from '@sluice/shared/wire/stream/replies.ts';

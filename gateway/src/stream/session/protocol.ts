@@ -1,5 +1,5 @@
 import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
-import { errorBody, type ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorBody, type ErrorCode } from '@sluice/shared/wire/errors.ts';
 import {
   AuthCommand,
   ListCommand,

@@ -1,6 +1,6 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
-import { GrpcEndpoint } from './grpc-endpoint.ts';
+import { GrpcStream } from './grpc-stream.ts';
 import type { GrpcFilters } from './messages.ts';
 
 /** What the reader needs to start. */
@@ -36,11 +36,11 @@ export type ToReader =
 /** The connections to all endpoints. It runs in a thread of its own, so that neither TLS nor a replay delays an event. */
 export class GrpcReader {
   readonly #life = new AbortController();
-  readonly #endpoints: readonly GrpcEndpoint[];
+  readonly #endpoints: readonly GrpcStream[];
 
   constructor({ endpoints, token, filters }: ReaderSettings, emit: (message: FromReader) => void, clock: Clock) {
     const { signal } = this.#life;
-    this.#endpoints = endpoints.map((one, endpoint) => new GrpcEndpoint({ ...one, endpoint, token, filters, emit, clock, signal }));
+    this.#endpoints = endpoints.map((one, endpoint) => new GrpcStream({ ...one, endpoint, token, filters, emit, clock, signal }));
   }
 
   /** Ends when it is closed. */

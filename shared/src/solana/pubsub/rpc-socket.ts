@@ -11,7 +11,7 @@ import { SubscriptionIds } from './subscription-ids.ts';
 import { longestFrameBytes, maxFrameBytes, shortFrameBytes, type Subscription } from './subscription.ts';
 
 /** Time from opening the connection until all required subscriptions are confirmed. */
-const settleWithinMs = 10_000;
+const firstAnswerWithinMs = 10_000;
 /** Longest time between two slots, at about 200 ms a slot, before the endpoint is treated as stalled. */
 const slotSilenceMs = 3_000;
 /** The same for an endpoint that does not report slots: any notification counts. */
@@ -181,7 +181,7 @@ export class RpcSocket {
         // The size of a compressed frame is unknown before it is unpacked. So compression is not offered, and a compressed frame is a
         // fault.
         perMessageDeflate: false,
-        handshakeTimeout: settleWithinMs,
+        handshakeTimeout: firstAnswerWithinMs,
         followRedirects: false,
       });
     } catch (error) {
@@ -322,7 +322,7 @@ export class RpcSocket {
     if (nowMs - this.#watchAtMs > maxLateMs) return this.#watchLater(nowMs);
     const sinceMs = Math.max(this.#lastSlotAtMs, this.#slotsSinceMs);
     const silentMs = sinceMs === 0 ? nowMs - this.#lastNotificationAtMs - (anySilenceMs - slotSilenceMs) : nowMs - sinceMs;
-    if (!this.#settled && nowMs - this.#openedAtMs > settleWithinMs) this.#abandon('no answer to the subscriptions');
+    if (!this.#settled && nowMs - this.#openedAtMs > firstAnswerWithinMs) this.#abandon('no answer to the subscriptions');
     else if ((this.#socket?.bufferedAmount ?? 0) > maxUnreadBytes) this.fault('deaf');
     else if (this.#settled && silentMs > slotSilenceMs) {
       this.counts.silences++;

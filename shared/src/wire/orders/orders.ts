@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { errorTable, type ErrorCode } from '../../runtime/errors/codes.ts';
+import { errorTable, type ErrorCode } from '../errors.ts';
 import { commitments, Venue } from '../values/event-parts.ts';
 import {
   Address,

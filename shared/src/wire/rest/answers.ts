@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { errorTable, type ErrorCode } from '../../runtime/errors/codes.ts';
-import { maxFaults } from '../faults.ts';
+import { errorTable, type ErrorCode } from '../errors.ts';
+import { maxFaults } from '../schema-faults.ts';
 import { Closed, FreeText, RequestId, Titled } from '../values/values.ts';
 
 const codes = Object.keys(errorTable) as ErrorCode[];

@@ -1,5 +1,5 @@
 import type { Static, TObject, TSchema } from 'typebox';
-import type { ErrorCode } from '../../runtime/errors/codes.ts';
+import type { ErrorCode } from '../errors.ts';
 import type { Scope } from '../values/plans.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { errorTable, type ErrorCode } from '../../runtime/errors/codes.ts';
+import { errorTable, type ErrorCode } from '../errors.ts';
 
 interface CloseSpec {
   readonly code: number;

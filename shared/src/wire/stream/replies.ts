@@ -1,5 +1,5 @@
 import { Type, type Static, type TProperties } from 'typebox';
-import { errorTable, type ErrorCode } from '../../runtime/errors/codes.ts';
+import { errorTable, type ErrorCode } from '../errors.ts';
 import { CommandId } from './commands.ts';
 import { candleIntervalNames } from '../values/intervals.ts';
 import { channelNames } from './topics.ts';

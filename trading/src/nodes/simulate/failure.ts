@@ -1,4 +1,4 @@
-import { errorTable, type ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable, type ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { associatedTokenProgram, solDecimals, systemProgram, token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { NodeText } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import { venueByProgram } from '@sluice/venues/registry.ts';

@@ -1,4 +1,4 @@
-import { errorTable, type ErrorCode } from '../../../runtime/errors/codes.ts';
+import { errorTable, type ErrorCode } from '../../errors.ts';
 import type { EndpointSpec } from '../../rest/endpoint.ts';
 
 const order = Object.keys(errorTable) as ErrorCode[];

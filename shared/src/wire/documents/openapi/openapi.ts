@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { errorBody, errorTable, type ErrorCode } from '../../../runtime/errors/codes.ts';
+import { errorBody, errorTable, type ErrorCode } from '../../errors.ts';
 import { ErrorAnswer } from '../../rest/answers.ts';
 import { maxIdempotencyKeyChars, type EndpointSpec } from '../../rest/endpoint.ts';
 import { endpointErrors, endpointPaths } from './endpoint-errors.ts';

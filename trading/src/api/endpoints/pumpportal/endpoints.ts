@@ -1,4 +1,4 @@
-import { errorTexts } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTexts } from '@sluice/shared/wire/errors.ts';
 import { encodeBase58, isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import {
   pumpPortalLocalEndpoint,

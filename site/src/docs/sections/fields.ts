@@ -1,5 +1,5 @@
 import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
-import { code, prose, table } from './markdown.ts';
+import { code, prose, table } from '../text/markdown.ts';
 
 /** A schema of the OpenAPI or AsyncAPI document. */
 export interface Schema extends SchemaShape {

@@ -1,7 +1,7 @@
-import { errorTable, type ErrorCode } from '@sluice/shared/runtime/errors/codes.ts';
+import { errorTable, type ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { fieldTable, nameOf, typeOf } from './fields.ts';
-import { localUrl } from './local-url.ts';
-import { blocks, code, codeBlock, prose, table } from './markdown.ts';
+import { localUrl } from '../text/local-url.ts';
+import { blocks, code, codeBlock, prose, table } from '../text/markdown.ts';
 import { sampleRequest } from './samples/request.ts';
 import { samplesOf } from './samples/samples.ts';
 import type { ShownEndpoint } from './shown-endpoint.ts';

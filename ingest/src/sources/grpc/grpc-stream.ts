@@ -11,7 +11,7 @@ import type { FromReader, ReaderSettings } from './reader.ts';
 import { SeenSlots } from './seen-slots.ts';
 
 /** Time from opening a connection until the first update. */
-const settleWithinMs = 10_000;
+const firstAnswerWithinMs = 10_000;
 /**
  * Longest time between two slots. Only slots count: if a server loses the filter of slots, a later reconnect would not know where to continue, although
  * transactions still arrive.
@@ -31,7 +31,7 @@ const maxUntakenBytes = 2 * 1024 * 1024;
 /** The status codes of gRPC by which servers refuse a replay: unknown, invalid argument, failed precondition, out of range, unimplemented, internal. */
 const replayRefusals: ReadonlySet<number> = new Set([2, 3, 9, 11, 12, 13]);
 
-export interface GrpcEndpointParts extends Omit<ReaderSettings, 'endpoints'> {
+export interface GrpcStreamParts extends Omit<ReaderSettings, 'endpoints'> {
   /** Its number in the settings. */
   readonly endpoint: number;
   readonly url: string;
@@ -46,8 +46,8 @@ export interface GrpcEndpointParts extends Omit<ReaderSettings, 'endpoints'> {
  * The stream of one endpoint: subscribes, answers pings, watches the slots, and passes updates on as fast as they are taken. When it loses the
  * connection, it connects again with `from_slot`, and checks that the replay came.
  */
-export class GrpcEndpoint {
-  readonly #parts: GrpcEndpointParts;
+export class GrpcStream {
+  readonly #parts: GrpcStreamParts;
   readonly #counts: SocketCounts = {
     frames: 0,
     malformedFrames: 0,
@@ -71,7 +71,7 @@ export class GrpcEndpoint {
   #untakenBytes = 0;
   #whenTaken: (() => void) | null = null;
 
-  constructor(parts: GrpcEndpointParts) {
+  constructor(parts: GrpcStreamParts) {
     const { endpoint, slot, emit } = parts;
     this.#parts = parts;
     this.#seen = new SeenSlots(slot, (fromSlot, toSlot) => emit({ kind: 'missed', endpoint, fromSlot, toSlot }));
@@ -207,7 +207,7 @@ export class GrpcEndpoint {
     this.#watchAtMs = nowMs + watchEveryMs;
     emit({ kind: 'counts', endpoint, counts: { ...this.#counts } });
     if (lateMs > maxLateMs || this.#whenTaken !== null) return;
-    if (!isSettled && nowMs - this.#openedAtMs > settleWithinMs) call.close(new Error('no answer to the subscription'));
+    if (!isSettled && nowMs - this.#openedAtMs > firstAnswerWithinMs) call.close(new Error('no answer to the subscription'));
     else if (isSettled && nowMs - this.#slotAtMs > slotSilenceMs) {
       this.#counts.silences++;
       call.close(new Error('no slot'));

@@ -2,8 +2,8 @@ import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpointSection, errorCodes, errorRows } from './endpoint-section.ts';
 import { fieldTable, type Schema } from './fields.ts';
-import { localUrl } from './local-url.ts';
-import { blocks, code, codeBlock, prose, table } from './markdown.ts';
+import { localUrl } from '../text/local-url.ts';
+import { blocks, code, codeBlock, prose, table } from '../text/markdown.ts';
 import type { ShownEndpoint } from './shown-endpoint.ts';
 import { streamPage, streamReference, type StreamDocument } from './stream-section.ts';
 

@@ -5,7 +5,7 @@ import { dialectAcks } from '@sluice/shared/wire/stream/pumpportal.ts';
 import { channels } from '@sluice/shared/wire/stream/topics.ts';
 import { errorCodes, errorRows } from './endpoint-section.ts';
 import { fieldTable, schemaLink, type Schema } from './fields.ts';
-import { blocks, code, codeBlock, prose, table } from './markdown.ts';
+import { blocks, code, codeBlock, prose, table } from '../text/markdown.ts';
 
 interface Reference {
   readonly $ref: string;

@@ -23,7 +23,7 @@ export function readGuides(): readonly Topic[] {
     ? null
     : (JSON.parse(readFileSync(new URL('documents.json', import.meta.url), 'utf8')) as Readonly<Record<string, string>>);
   return Object.entries(guidePages).map(([file, name]) => {
-    const text = built?.[file] ?? readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
+    const text = built?.[file] ?? readFileSync(new URL(`../../../../${file}`, import.meta.url), 'utf8');
     return topicOf(name, text, { pages: guidePages, folder: posix.dirname(file) });
   });
 }
