@@ -37,7 +37,7 @@ export interface Printed {
 }
 
 interface Documented {
-  /** What it does, in one paragraph. */
+  /** The purpose of the command, in one paragraph. */
   readonly about: string;
   /** Further paragraphs of the help. */
   readonly more?: string;

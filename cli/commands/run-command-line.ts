@@ -17,7 +17,7 @@ const commands: Readonly<Record<string, Entry>> = {
   mcp: ['serve tools to an agent', () => import('./mcp/mcp.ts')],
   simnet: ['run a simulated chain', () => import('./simnet.ts')],
   replay: ['replay recorded transactions', () => import('./replay/replay.ts')],
-  doctor: ['check settings, Redis, RPC nodes, clock, data folder and gateway', () => import('./doctor/doctor.ts')],
+  doctor: ['check settings, Redis, RPC and gRPC nodes, clock, data folder and gateway', () => import('./doctor/doctor.ts')],
 };
 
 function overview(): string {

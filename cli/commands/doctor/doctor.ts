@@ -12,7 +12,7 @@ import { checkRedis } from './redis.ts';
 import { checkTrading } from './trading.ts';
 
 export const command = action({
-  about: 'Check everything that sluice needs: settings, Redis, RPC nodes, clock, data folder and gateway.',
+  about: 'Check everything that sluice needs: settings, Redis, RPC and gRPC nodes, clock, data folder and gateway.',
   json: 'print one JSON object: {"ok", "checks": [{"name", "state", "detail"}]}',
   more: 'It prints one line for each check: ok, warn or fail. The exit code is 1 if a check failed.',
   async run() {

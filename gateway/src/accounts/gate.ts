@@ -84,7 +84,7 @@ export class Gate {
     return { method: 'GET', path, handler: answer };
   }
 
-  /** A route that shows something to a visitor who is signed in. */
+  /** A route that answers visitors with a session. */
   list(path: string, make: (account: StoredAccount) => Promise<unknown>): Route {
     return this.read(path, async (request, signedIn) =>
       signedIn === null ? refusalAnswer(request, notSignedIn) : jsonAnswer(await make(signedIn.account)),

@@ -44,7 +44,7 @@ export async function rotateApiKey(store: Store, id: string, overlapMs: number):
   return stored === null ? null : { id, key, plan: stored.plan, scopes: stored.scopes };
 }
 
-/** Deletes a key: revokes it, and no longer lists it. False: no such key, or it is deleted already. */
+/** Deletes a key: the key is revoked, and no longer listed. False: no such key, or the key is deleted already. */
 export function deleteApiKey(store: Store, id: string): Promise<boolean> {
   return store.keys.remove(id, store.time.nowMs());
 }

@@ -15,7 +15,7 @@ export function addressLimit(quota: Quota, clock: Pick<LimitClock, 'nowUs'>): Ad
   return (address) => Math.ceil(limits.take(networkOf(address), gcra, 1, clock.nowUs()).waitUs / 1000);
 }
 
-/** The addresses that are counted together: one IPv4 address, or the /64 network of an IPv6 address, which one client usually has alone. */
+/** The addresses that are counted together: an IPv4 address alone, or the /64 network of an IPv6 address. A client usually has such a network alone. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head, tail] = address.split('::').map((part) => (part === '' ? [] : part.split(':')));

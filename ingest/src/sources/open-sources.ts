@@ -20,8 +20,8 @@ import type { Source } from './source.ts';
 export const blockTimeoutMs = 10_000;
 
 /**
- * The sources of the settings. If these name none: logs, and the first source of whole transactions that all endpoints offer; logs alone if a
- * provider forbids blocks too.
+ * The sources of the settings. If the settings name none: logs, and the first source of whole transactions that all endpoints offer. Logs alone, if
+ * an endpoint refuses blocks too.
  */
 export async function chooseSources({ rpc, grpc, sources, venues }: Config, signal: AbortSignal): Promise<readonly SourceName[]> {
   if (sources !== null) return sources;

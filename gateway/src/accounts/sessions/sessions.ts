@@ -76,7 +76,7 @@ function cookieName(secure: boolean): string {
 
 /**
  * The session token in a `Cookie` header; null if there is none. Also null if there are two such cookies: one may have been set by an
- * attacker for another path, and it is unknown which one is ours.
+ * attacker for another path, and nobody knows which of the two is ours.
  */
 export function sessionTokenOf(cookies: string | undefined, secure: boolean): string | null {
   if (cookies === undefined || cookies.length > maxCookieChars) return null;
@@ -89,7 +89,7 @@ export function sessionTokenOf(cookies: string | undefined, secure: boolean): st
   return own !== undefined && more.length === 0 && isToken(own) ? own : null;
 }
 
-/** A `Set-Cookie` header. Browsers return the cookie to this host only, hide it from scripts, and do not send it with requests from other sites. */
+/** A `Set-Cookie` header. Browsers return the cookie to this host only, hide the cookie from scripts, and send no cookie with requests from other sites. */
 export function sessionCookie(token: string, secure: boolean, maxAgeSeconds: number): string {
   return `${cookieName(secure)}=${token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAgeSeconds}${secure ? '; Secure' : ''}`;
 }

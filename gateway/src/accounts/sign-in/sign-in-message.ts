@@ -30,7 +30,7 @@ const lines = [
  * `solana:signIn` of the Wallet Standard). Times are RFC 3339 with a zone. Absent fields are omitted from the text.
  */
 interface Message extends Partial<Record<(typeof lines)[number][0], string>> {
-  /** Host of the page, with its port if it has one. */
+  /** Host of the page, with the port if the address names a port. */
   domain: string;
   /** Base58 */
   address: string;

@@ -113,7 +113,7 @@ const othersWithinMs = 1_500;
 
 /**
  * The largest token accounts of a mint according to a majority of the endpoints, in the order of their ranks. The lists are united: an endpoint
- * can add a smaller account, but it cannot hide one that another endpoint lists. Null: no endpoint gives a list.
+ * can add a smaller account, and cannot hide an account that another endpoint lists. Null: no endpoint gives a list.
  */
 async function listLargestAccounts(
   endpoints: readonly Rpc[],

@@ -115,7 +115,7 @@ export function ownerOf({ accountId, keyId }: Owner): string {
   return accountId === null ? `key:${keyId}` : `account:${accountId}`;
 }
 
-/** One use of an `Idempotency-Key`. An owner may use a key for one request only: one endpoint, and one body. */
+/** One use of an `Idempotency-Key`. An owner may use a key for a single request, with one endpoint and one body. */
 export interface IdempotencyUse {
   /** `id` of the endpoint. */
   readonly endpoint: string;

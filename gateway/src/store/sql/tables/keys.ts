@@ -143,7 +143,7 @@ export function keyTable(db: Database) {
     /** Revokes all keys. Returns how many were not revoked before. */
     revokeAll: (atMs: number) =>
       change((sql, version) => sql.run('UPDATE api_keys SET revoked_at_ms = ?, version = ? WHERE revoked_at_ms IS NULL', atMs, version)),
-    /** Deletes the key: revokes it, and no longer lists it. False: no such key, or it is deleted already. */
+    /** Deletes the key: the key is revoked, and no longer listed. False: no such key, or the key is deleted already. */
     remove: (id: string, atMs: number) =>
       change(async (sql, version) => {
         const remove = `UPDATE api_keys SET revoked_at_ms = coalesce(revoked_at_ms, ?), removed_at_ms = ?, version = ?
