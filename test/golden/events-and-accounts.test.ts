@@ -33,6 +33,7 @@ describe.skipIf(!fixturesPresent)(`single events (${fixturesNote})`, () => {
         symbol: 'Rolex',
         uri: 'https://ipfs.io/ipfs/QmSoiHKoXcQPSkqGeYbdSnPEW1Pw7iKJGwBPD4RYwafGsa',
         creator: 'FLmqWm6XLqWUgz32DSVRQPMnGmMCii3QihwQn2AxPKtr',
+        platform: null,
         trader: 'FLmqWm6XLqWUgz32DSVRQPMnGmMCii3QihwQn2AxPKtr',
         tokenProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
         supply: 1_000_000_000_000_000n,

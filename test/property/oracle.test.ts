@@ -259,6 +259,7 @@ describe('pump CreateEvent', () => {
             symbol: c.symbol,
             uri: c.uri,
             creator: first ? address(c.user) : address(c.creator),
+            platform: null,
             trader: address(c.user),
             tokenProgram: lacking >= 6 ? null : address(c.token_program),
             supply: first ? 1_000_000_000_000_000n : trueSupply(c, lacking),

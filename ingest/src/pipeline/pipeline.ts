@@ -219,6 +219,8 @@ export class Pipeline {
   #poolOf({ venue, event }: LocatedEvent): Pool {
     switch (event.type) {
       case 'trade':
+      case 'liquidityAdded':
+      case 'liquidityRemoved':
         return this.book.learnTrade(venue, event);
       case 'created':
         return this.book.learnCreated(venue, event);

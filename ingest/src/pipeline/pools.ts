@@ -151,7 +151,7 @@ export class PoolBook {
     return pool;
   }
 
-  /** The pool of a trade, with the pair if the trade names it. */
+  /** The pool of a trade or of a change of its liquidity, with the pair if the event names it. */
   learnTrade(venue: Venue, { pool: address, pair }: Pick<VenueTrade, 'pool' | 'pair'>): Pool {
     const known = this.#pools.get(address);
     if (known !== undefined && (pair === null || (known.token !== null && known.quote !== null))) return known;

@@ -117,7 +117,7 @@ export type DecodedAccount =
   | { readonly kind: 'unknown'; readonly discriminator: string }
   | { readonly kind: 'malformed'; readonly reason: string };
 
-export type VenueEvent = VenueTrade | TokenCreated | PoolCreated | CurveCompleted | CurveMigrated | ReservesChanged;
+export type VenueEvent = VenueTrade | TokenCreated | PoolCreated | LiquidityChanged | CurveCompleted | CurveMigrated | ReservesChanged;
 export type VenueAccount = CurveAccount | PoolAccount;
 
 /** The price is virtualQuote / virtualBase, and real* is what trades can take out (no fees that wait in the vaults), all after the event. */
@@ -209,6 +209,8 @@ export interface TokenCreated extends TokenTerms {
   readonly symbol: string;
   readonly uri: string;
   readonly creator: string;
+  /** The config account of the launch platform; null if the venue has none. */
+  readonly platform: string | null;
   readonly trader: string;
   /** Null if the event's layout did not contain it yet. */
   readonly tokenProgram: string | null;
@@ -241,6 +243,26 @@ export interface PoolCreated {
   /** Null for a pool whose price does not follow from reserves. */
   readonly reserves: PoolReserves | null;
   readonly creator: string;
+  readonly timestamp: number | null;
+}
+
+/** Somebody put liquidity into a pool, or took it out. Trades and collected fees are no such events. */
+export interface LiquidityChanged {
+  readonly type: 'liquidityAdded' | 'liquidityRemoved';
+  readonly pool: string;
+  /** Both mints in the program's order; null as in a trade. */
+  readonly pair: Pair | null;
+  /** The account that owned the liquidity: the user of the instruction. */
+  readonly provider: string;
+  /** What reached the vaults, or left them, in the program's order. Collected fees do not count. */
+  readonly baseAmount: bigint;
+  readonly quoteAmount: bigint;
+  /** LP tokens that were made or burned; null if the liquidity is a position, and not tokens. */
+  readonly lpAmount: bigint | null;
+  /** What the pool has afterwards, without fees that wait in the vaults; null if the transaction does not show it. */
+  readonly left: { readonly base: bigint; readonly quote: bigint } | null;
+  /** Price and depth afterwards; null if the transaction does not show them. */
+  readonly state: PriceState | null;
   readonly timestamp: number | null;
 }
 

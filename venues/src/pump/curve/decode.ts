@@ -134,6 +134,7 @@ function readCreate(reader: BorshReader): VenueEvent | string {
     symbol,
     uri,
     creator,
+    platform: null,
     trader,
     tokenProgram,
     supply,
