@@ -5,7 +5,7 @@ import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/pro
 import { pumpAmm } from '../../venues/src/pump/amm/index.ts';
 import { pump as pumpVenue } from '../../venues/src/pump/curve/index.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
-import type { AccountConstants, DecodedConstants, Venue, VenueTrade } from '@sluice/venues/seam/venue.ts';
+import type { DecodedConstants, Venue } from '@sluice/venues/seam/venue.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { valuation } from '../../ingest/src/pipeline/price.ts';
 import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
@@ -297,9 +297,9 @@ describe('pools', () => {
       decode: (context, emit) =>
         pumpAmm.decode(context, (event) => {
           if (event.type !== 'trade') return emit(event);
-          const complete = ({ step }: AccountConstants): VenueTrade => ({ ...event, priceQuote: step!, priceBase: 1n, reserves: null });
-          emit({ ...event, before: null, needs: { account: event.pool, complete } });
+          emit({ ...event, before: null, needs: { account: event.pool, facts: [] } });
         }),
+      completeTrade: (trade, { step }) => ({ ...trade, priceQuote: step!, priceBase: 1n, reserves: null }),
       decodeAccount: (data, read) => {
         const outcome = pumpAmm.decodeAccount(data);
         return config !== null && read?.(config) == null ? { kind: 'more', addresses: [config] } : outcome;

@@ -272,7 +272,8 @@ it('any bytes of an event give a sound trade, or a verdict', () => {
           raydiumClmm.decode(context, (event) => {
             if (event.type !== 'trade') return;
             decodedTrades++;
-            for (const trade of [event, event.needs?.complete({ trade: 2_500n, protocol: 120_000n, fund: 40_000n }) ?? event]) {
+            const rates = { trade: 2_500n, protocol: 120_000n, fund: 40_000n };
+            for (const trade of [event, raydiumClmm.completeTrade!(event, rates)]) {
               const { baseAmount, quoteAmount, priceBase, priceQuote, fees, depth } = trade;
               expect([baseAmount, quoteAmount, depth ?? 0n, ...fees.map((fee) => fee.amount)].every((sum) => sum >= 0n)).toBe(true);
               expect(priceBase > 0n && priceQuote > 0n).toBe(true);

@@ -307,7 +307,7 @@ export class Pipeline {
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
       // What the trade needs was read before.
-      const trade = event.needs === undefined ? event : event.needs.complete(this.book.constants(event.needs.account)!);
+      const trade = event.needs === undefined ? event : venue.completeTrade!(event, this.book.constants(event.needs.account)!);
       this.emitter.trade({ event: trade, ...base }, completesCurve(transaction, event));
       this.#resolver.requestSupplyIfDue(pool, transaction.receivedUs / 1000);
       this.#mainPools.readIfInDoubt(pool, tradeSeen(transaction, event));

@@ -118,7 +118,7 @@ export function completed(venue: Venue, trade: VenueTrade, account: Uint8Array):
   if (trade.needs === undefined) return trade;
   const read = venue.constantsOf!(account, () => null);
   if (read.kind !== 'decoded') throw new Error(JSON.stringify(read));
-  return trade.needs.complete(read.constants);
+  return venue.completeTrade!(trade, read.constants);
 }
 
 /** Decodes an account of pump or PumpSwap; without fields that follow from others. */

@@ -20,6 +20,8 @@ export interface Venue {
   decode(context: DecodeContext, emit: (event: VenueEvent) => void): DecodeOutcome;
   /** The numbers of an account that trades `need`. Only a venue whose trades have `needs` has this function. */
   constantsOf?(data: Uint8Array, read: ReadAccount): DecodedConstants;
+  /** The trade with what the constants of the account that it `needs` add. Without them, the fields that it sets have no meaning. */
+  completeTrade?(trade: VenueTrade, constants: AccountConstants): VenueTrade;
   /** Decodes an account that the program owns. */
   decodeAccount(data: Uint8Array, read?: ReadAccount): DecodedAccount;
   /** Every pool of a mint whose address can be computed, with the accounts that hold its reserves; empty if the text is not an address. */
@@ -168,8 +170,8 @@ export type DecodedConstants =
 export interface TradeNeeds {
   /** The pool, which is read once, or an account that many pools share, which is read again from time to time. Only trades of the same pool wait. */
   readonly account: string;
-  /** The trade with what the `constantsOf` this account add. Without them, the fields that it sets have no meaning. */
-  readonly complete: (constants: AccountConstants) => VenueTrade;
+  /** What `completeTrade` needs in addition to the trade, as the venue numbers it. An event is plain data, so that threads can pass it on. */
+  readonly facts: readonly bigint[];
 }
 
 export interface Pair {

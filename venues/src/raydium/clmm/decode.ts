@@ -48,9 +48,13 @@ function readSwap(reader: BorshReader, context: DecodeContext): VenueEvent | str
     },
   );
   if (given.tradeFee + gotten.tradeFee === 0n) return trade;
-  const complete = (rates: AccountConstants): VenueTrade => ({ ...trade, fees: feesInParts(trade.fees, rates as TierRates) });
   // The router of the program names the fee tiers of several pools. The account of the pool names the one of this pool.
-  return { ...trade, needs: { account: isDirect ? accounts[program.swapAccounts.config]! : pool, complete } };
+  return { ...trade, needs: { account: isDirect ? accounts[program.swapAccounts.config]! : pool, facts: [] } };
+}
+
+/** Splits the trade fee. */
+export function completeTrade(trade: VenueTrade, rates: AccountConstants): VenueTrade {
+  return { ...trade, fees: feesInParts(trade.fees, rates as TierRates) };
 }
 
 function readPoolCreated(reader: BorshReader, context: DecodeContext): VenueEvent | string | null {

@@ -2,7 +2,7 @@ import { tradeFaultsOf } from '../../kit/faults.ts';
 import { plainVenue } from '../../kit/plain-venue.ts';
 import type { Venue } from '../../seam/venue.ts';
 import { constantsOf } from './config.ts';
-import { decode, decodeAccount } from './decode.ts';
+import { completeTrade, decode, decodeAccount } from './decode.ts';
 import { programId } from './program.ts';
 import { quoting } from './quote.ts';
 
@@ -12,6 +12,7 @@ export const raydiumClmm: Venue = {
   programId,
   decode,
   constantsOf,
+  completeTrade,
   decodeAccount,
   quoting,
   tradeFault: tradeFaultsOf({}),

@@ -2,7 +2,7 @@ import { hasPrefix, viewOf } from '@sluice/shared/solana/encoding/bytes.ts';
 import { sameReserves, stateOfReserves } from '../../kit/constant-product.ts';
 import { feesInParts, rateDenominator, type TierRates } from '../../kit/fee-tier.ts';
 import { malformed } from '../../kit/decode.ts';
-import type { DecodedConstants, Fee, PoolReserves, VenueTrade } from '../../seam/venue.ts';
+import type { AccountConstants, DecodedConstants, Fee, VenueTrade } from '../../seam/venue.ts';
 import { config, configLength } from './layout.ts';
 import { accountDiscriminators } from './program.ts';
 
@@ -33,8 +33,9 @@ export function constantsOf(data: Uint8Array): DecodedConstants {
 }
 
 /** Splits the trade fee of a trade, and adds the part that stays in the pool to the reserves. */
-export function withParts(trade: VenueTrade, { virtualBase, virtualQuote }: PoolReserves, rates: CpmmRates): VenueTrade {
-  const fees = feesInParts(trade.fees, rates);
+export function completeTrade(trade: VenueTrade, constants: AccountConstants): VenueTrade {
+  const fees = feesInParts(trade.fees, constants as CpmmRates);
+  const { virtualBase, virtualQuote } = trade.reserves!;
   const stays = (coin: Fee['coin']): bigint => fees.find((fee) => fee.kind === 'lp' && fee.coin === coin)?.amount ?? 0n;
   return { ...trade, ...stateOfReserves(sameReserves(virtualBase + stays('base'), virtualQuote + stays('quote'))), fees };
 }

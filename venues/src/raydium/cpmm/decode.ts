@@ -4,8 +4,7 @@ import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import { sameReserves, stateOfReserves } from '../../kit/constant-product.ts';
 import { accountDecoder, noTerms, recordDecoder } from '../../kit/decode.ts';
 import { decimalsOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
-import type { AccountConstants, DecodeContext, EmittingInstruction, PoolAccount, VenueEvent, VenueTrade } from '../../seam/venue.ts';
-import { withParts, type CpmmRates } from './config.ts';
+import type { DecodeContext, EmittingInstruction, PoolAccount, VenueEvent } from '../../seam/venue.ts';
 import { opening, pool as poolAt, poolLength, swapEventLength, swapEventTail } from './layout.ts';
 import * as program from './program.ts';
 
@@ -101,8 +100,7 @@ function readSwap(reader: BorshReader, context: DecodeContext): VenueEvent | str
   const shown = { pool, pair: { baseMint, quoteMint }, trader, before: { priceQuote, priceBase }, ...stateOfReserves(reserves) };
   const trade = swapTrade({ isSell, through, left, charges }, shown);
   if (tradeFee === 0n) return trade;
-  const complete = (rates: AccountConstants): VenueTrade => withParts(trade, reserves, rates as CpmmRates);
-  return { ...trade, needs: { account: config, complete } };
+  return { ...trade, needs: { account: config, facts: [] } };
 }
 
 /** What a vault of a new pool received. A coin of the newer token program may withhold a part, which only the balances show. */

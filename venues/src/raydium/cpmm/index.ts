@@ -1,7 +1,7 @@
 import { tradeFaultsOf } from '../../kit/faults.ts';
 import { plainVenue } from '../../kit/plain-venue.ts';
 import type { Venue } from '../../seam/venue.ts';
-import { constantsOf } from './config.ts';
+import { completeTrade, constantsOf } from './config.ts';
 import { decode, decodeAccount } from './decode.ts';
 import { openingInstructions, programId } from './program.ts';
 import { quoting } from './quote.ts';
@@ -13,6 +13,7 @@ export const raydiumCpmm: Venue = {
   records: { ...plainVenue.records, instructions: openingInstructions.map(({ discriminator }) => discriminator) },
   decode,
   constantsOf,
+  completeTrade,
   decodeAccount,
   quoting,
   /** Source: `error.rs` of raydium-cp-swap. */
