@@ -128,7 +128,7 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`,
       feeTotal: 197_044_608_259n,
       supply: null,
       timestamp: null,
-      needs: { account: 'Y6YhgJbt9FRk3JVjwdZtsioVCJwCKhy1hum8HMDYyB1', complete: expect.any(Function) as unknown },
+      needs: { account: 'Y6YhgJbt9FRk3JVjwdZtsioVCJwCKhy1hum8HMDYyB1', facts: [] },
     });
     const tier = (fixtureJson('venues/raydium-clmm/account_amm_config_4.json') as { account: { data: [string] } }).account.data[0];
     expect(completed(raydiumClmm, trade!, Buffer.from(tier, 'base64')).fees).toEqual([

@@ -102,7 +102,7 @@ describe.skipIf(!fixturesPresent)(`forms of instructions in both directions (${f
       const poolAccount = 'coinsIn' in form.pool ? accountOf(programId, [given, received]) : null;
       const data = bounded(form, instruction.data);
       const context = { wallet, opened: nothingOpened, poolAccount };
-      const trade = readTrade({ ...instruction, data }, context, signing);
+      const trade = readTrade({ programId, accounts, data }, context, signing);
       if (Buffer.compare(data, instruction.data) !== 0) expect(ruleOf(readTrade(instruction, context, signing))).not.toBe('read');
       const isOwn = (address: string, mint: string): boolean =>
         [tokenProgram, token2022Program].some((program) => associatedTokenAddress(wallet, mint, program) === address);

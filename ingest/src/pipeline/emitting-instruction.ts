@@ -10,9 +10,8 @@ export function emittingInstruction(view: TransactionView, path: string): Emitti
   const instruction = view.instructions[index];
   if (instruction === undefined || view.inner === null) return null;
   const list = view.inner.get(index) ?? [];
-  if (inner === undefined) return { ...instruction, inner: list, at: -1 };
-  const at = Number(inner);
-  const emitting = list[at];
+  const at = inner === undefined ? -1 : Number(inner);
+  const emitting = at < 0 ? instruction : list[at];
   return emitting === undefined
     ? null
     : { programId: emitting.programId, accounts: emitting.accounts, data: emitting.data, inner: list, at };

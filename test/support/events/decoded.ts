@@ -118,7 +118,8 @@ export function completed(venue: Venue, trade: VenueTrade, account: Uint8Array):
   if (trade.needs === undefined) return trade;
   const read = venue.constantsOf!(account, () => null);
   if (read.kind !== 'decoded') throw new Error(JSON.stringify(read));
-  return venue.completeTrade!(trade, read.constants);
+  const { needs: _, ...complete } = venue.completeTrade!(trade, read.constants);
+  return complete;
 }
 
 /** Decodes an account of pump or PumpSwap; without fields that follow from others. */

@@ -208,8 +208,25 @@ export function decodeBase58(text: string): Uint8Array | null {
   return bytes;
 }
 
+/** Whether `decodeBase58` decodes a text. */
+export function isBase58Text(text: string): boolean {
+  if (text.length > maxBase58Chars) return false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= 128 || digitOf[code] === 255) return false;
+  }
+  return true;
+}
+
+/** The largest address, and the smallest one without a leading zero byte. The alphabet is in the order of its codes, so texts compare as numbers do. */
+const largestAddress = encodeBase58(new Uint8Array(addressBytes).fill(255));
+const smallestFullAddress = encodeBase58(Uint8Array.of(1, ...new Uint8Array(addressBytes - 1)));
+
 /** Whether a text is the base58 form of 32 bytes. */
 export function isAddress(text: string): boolean {
-  if (text.length < addressMinChars || text.length > addressMaxChars) return false;
-  return decodeBase58(text)?.length === addressBytes;
+  const { length } = text;
+  if (length < addressMinChars || length > addressMaxChars) return false;
+  if (length < smallestFullAddress.length || text.charCodeAt(0) === oneCode) return decodeBase58(text)?.length === addressBytes;
+  if (!isBase58Text(text)) return false;
+  return length === addressMaxChars ? text <= largestAddress : text >= smallestFullAddress;
 }

@@ -1,4 +1,4 @@
-import { decodeBase58, isAddress } from '../encoding/base58.ts';
+import { decodeBase58, isAddress, isBase58Text } from '../encoding/base58.ts';
 import { hasPrefix } from '../encoding/bytes.ts';
 import { isRecord } from '../encoding/json-forms.ts';
 import { eventPath, recordOrder, type EventSink } from './logs.ts';
@@ -97,10 +97,38 @@ function isByte(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255;
 }
 
-/** Bytes, or their base58. */
-function base58Bytes(value: unknown): Uint8Array {
-  if (value instanceof Uint8Array) return value;
-  return decodeBase58(textOf(value, 'instruction data')) ?? fail('instruction data is not base58');
+/** An instruction as the message has it. Most instructions of a transaction are of programs that nobody asks about, so parts are made when they are read. */
+class CompiledInstruction implements TransactionInnerInstruction {
+  readonly programId: string;
+  readonly stackHeight: number | null;
+  readonly #keys: readonly string[];
+  readonly #indexes: readonly number[];
+  #data: string | Uint8Array;
+  #accounts: readonly string[] | null = null;
+
+  constructor(value: Json, keys: readonly string[]) {
+    this.programId = keyAt(keys, value['programIdIndex']);
+    this.stackHeight = integerOrNull(value['stackHeight']);
+    const indexes = listOf(value['accounts'], 'accounts');
+    for (const index of indexes) keyAt(keys, index);
+    this.#keys = keys;
+    this.#indexes = indexes as number[];
+    const { data } = value;
+    this.#data = data instanceof Uint8Array || isBase58(data) ? data : fail('instruction data is not base58');
+  }
+
+  get accounts(): readonly string[] {
+    return (this.#accounts ??= this.#indexes.map((index) => this.#keys[index]!));
+  }
+
+  get data(): Uint8Array {
+    if (typeof this.#data === 'string') this.#data = decodeBase58(this.#data)!;
+    return this.#data;
+  }
+}
+
+function isBase58(value: unknown): value is string {
+  return typeof value === 'string' && isBase58Text(value);
 }
 
 function keyAt(keys: readonly string[], index: unknown): string {
@@ -108,18 +136,14 @@ function keyAt(keys: readonly string[], index: unknown): string {
 }
 
 /** One instruction in any of its JSON forms: compiled (indexes), partially decoded (addresses), or parsed (without bytes). */
-function readInstruction(value: unknown, keys: readonly string[]): TransactionInstruction {
+function readInstruction(value: unknown, keys: readonly string[]): TransactionInnerInstruction {
   if (!isRecord(value)) return fail('an instruction is not an object');
-  if (typeof value['programId'] === 'string') {
-    const programId = addressOf(value['programId']);
-    if (value['parsed'] !== undefined) return { programId, accounts: [], data: new Uint8Array(0) };
-    return { programId, accounts: listOf(value['accounts'], 'accounts').map(addressOf), data: base58Bytes(value['data']) };
-  }
-  return {
-    programId: keyAt(keys, value['programIdIndex']),
-    accounts: listOf(value['accounts'], 'accounts').map((index) => keyAt(keys, index)),
-    data: base58Bytes(value['data']),
-  };
+  if (typeof value['programId'] !== 'string') return new CompiledInstruction(value, keys);
+  const programId = addressOf(value['programId']);
+  const stackHeight = integerOrNull(value['stackHeight']);
+  if (value['parsed'] !== undefined) return { programId, accounts: [], data: new Uint8Array(0), stackHeight };
+  const data = decodeBase58(textOf(value['data'], 'instruction data')) ?? fail('instruction data is not base58');
+  return { programId, accounts: listOf(value['accounts'], 'accounts').map(addressOf), data, stackHeight };
 }
 
 function readInner(meta: Json, keys: readonly string[]): Map<number, TransactionInnerInstruction[]> | null {
@@ -129,11 +153,10 @@ function readInner(meta: Json, keys: readonly string[]): Map<number, Transaction
   for (const group of listOf(groups, 'innerInstructions')) {
     if (!isRecord(group)) return fail('an element of innerInstructions is not an object');
     const index = integerOrNull(group['index']) ?? fail('inner instructions without an index');
-    const list = listOf(group['instructions'], 'instructions').map((value) => ({
-      ...readInstruction(value, keys),
-      stackHeight: isRecord(value) ? integerOrNull(value['stackHeight']) : null,
-    }));
-    inner.set(index, list);
+    inner.set(
+      index,
+      listOf(group['instructions'], 'instructions').map((value) => readInstruction(value, keys)),
+    );
   }
   return inner;
 }
