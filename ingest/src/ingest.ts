@@ -32,7 +32,7 @@ import { Publisher } from './publisher/publisher.ts';
 import { Report, type Loss } from './report.ts';
 import { SightingRouter } from './continuity/sighting-router.ts';
 import { blockTimeoutMs, chooseSources, openSources } from './sources/open-sources.ts';
-import { Sources } from './sources/sources.ts';
+import { Sources } from './sources/source.ts';
 import type { Source } from './sources/source.ts';
 import { BlockFetcher } from './sources/blocks/block-fetcher.ts';
 import { AccountFetcher } from './sources/rpc/account-fetcher.ts';

@@ -10,7 +10,7 @@ import type { Publisher } from './publisher/publisher.ts';
 import type { Report } from './report.ts';
 import { noSightingCounts, type SightingRouter } from './continuity/sighting-router.ts';
 import { noCounts } from './sources/source.ts';
-import type { Sources } from './sources/sources.ts';
+import type { Sources } from './sources/source.ts';
 import manifest from '../package.json' with { type: 'json' };
 
 /** Parts that exist once the genesis hash of the cluster is known. */

@@ -1,4 +1,5 @@
-import { Decoder, hiddenTrades } from '../../ingest/src/pipeline/decode.ts';
+import { hiddenTrades } from '../../ingest/src/sources/decode/transaction-decoder.ts';
+import { Decoder } from '../../ingest/src/pipeline/decode.ts';
 import type { LogsSighting, WholeSighting } from '../../ingest/src/sources/sighting.ts';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
@@ -47,7 +48,7 @@ function tradesIn(file: string): VenueTrade[] {
   const reading = readerOf().read(sighting);
   if (reading.kind !== 'read') return [];
   const found = reading.transaction.events.flatMap(({ venue, event }) =>
-    venue.name === 'orca-whirlpool' && event.type === 'trade' ? [event] : [],
+    venue === 'orca-whirlpool' && event.type === 'trade' ? [event] : [],
   );
   return found;
 }

@@ -66,7 +66,7 @@ function tradesOf(transaction: TransactionView, venueName: string): VenueTrade[]
   const sighting: WholeSighting = { kind: 'whole', ...origin, signature: transaction.signature, transaction, late: false };
   const reading = reader.read(sighting);
   if (reading.kind !== 'read') return [];
-  return reading.transaction.events.flatMap(({ venue, event }) => (venue.name === venueName && event.type === 'trade' ? [event] : []));
+  return reading.transaction.events.flatMap(({ venue, event }) => (venue === venueName && event.type === 'trade' ? [event] : []));
 }
 
 /** What the trader gave and received, from an event that counts the fees separately. */

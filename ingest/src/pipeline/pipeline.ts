@@ -7,7 +7,8 @@ import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import type { AccountState, Sighting, WholeSighting } from '../sources/sighting.ts';
 import { AccountChanges } from './account-changes.ts';
-import { Decoder, uncounted, type DecodedTransaction, type DecodeFault, type LocatedEvent } from './decode.ts';
+import type { LocatedEvent } from '../sources/decode/transaction-decoder.ts';
+import { Decoder, uncounted, type DecodedTransaction, type DecodeFault } from './decode.ts';
 import { Emitter, type EmitterParts } from './emit.ts';
 import { Lines } from './waiting-lines.ts';
 import { MainPoolReader, type TradeSeen } from './main-pools.ts';
@@ -216,7 +217,8 @@ export class Pipeline {
   }
 
   /** The pool of an event. Also notes what the event shows about pools. */
-  #poolOf({ venue, event }: LocatedEvent): Pool {
+  #poolOf({ venue: name, event }: LocatedEvent): Pool {
+    const venue = this.#venueByName.get(name)!;
     switch (event.type) {
       case 'trade':
       case 'liquidityAdded':
@@ -303,7 +305,8 @@ export class Pipeline {
     this.#lines.dissolve(line);
   }
 
-  #publish({ transaction, located: { venue, path, event }, pool }: Placed): void {
+  #publish({ transaction, located: { venue: name, path, event }, pool }: Placed): void {
+    const venue = this.#venueByName.get(name)!;
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
       // What the trade needs was read before.

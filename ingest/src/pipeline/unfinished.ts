@@ -1,9 +1,11 @@
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
 import type { Loss } from '../report.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import type { Sighting } from '../sources/sighting.ts';
-import { hiddenTrades, type Counted, type DecodedTransaction, type Decoder, type LocatedEvent } from './decode.ts';
+import { hiddenTrades, type LocatedEvent } from '../sources/decode/transaction-decoder.ts';
+import type { Counted, DecodedTransaction, Decoder } from './decode.ts';
 
 /** Transactions that are not complete yet. Above this limit, new ones are published as far as they were seen, and counted as lost. */
 const maxOpen = 4_000;
@@ -209,7 +211,7 @@ function certainOf(events: readonly LocatedEvent[]): LocatedEvent[] {
   return events.filter(({ event, venue }) => {
     const pool = event.type === 'migrated' ? event.fromPool : event.pool;
     if (event.type === 'created') open.add(pool);
-    else if (event.type === 'trade' && venue.curves !== null && event.side === 'buy' && (event.reserves?.realBase ?? 1n) <= 0n) {
+    else if (event.type === 'trade' && isCurveVenue(venue) && event.side === 'buy' && (event.reserves?.realBase ?? 1n) <= 0n) {
       if (!events.some((other) => other.event.type === 'completed' && other.event.pool === pool)) open.add(pool);
     }
     return !open.has(pool);

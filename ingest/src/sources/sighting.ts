@@ -1,3 +1,4 @@
+import type { Decoding } from './decode/transaction-decoder.ts';
 import type { TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { Commitment } from '@sluice/shared/wire/events/events.ts';
 
@@ -19,7 +20,8 @@ export interface LogsSighting extends SightingOrigin {
 /** A whole transaction: message, loaded addresses, inner instructions, logs, token balances and error. */
 export interface WholeSighting extends SightingOrigin {
   readonly kind: 'whole';
-  readonly transaction: TransactionView;
+  /** What a thread has decoded of it, or the transaction itself. */
+  readonly transaction: TransactionView | Decoding;
   /** Read from the history of the chain to fill a gap, after newer transactions were published. */
   readonly late: boolean;
 }
