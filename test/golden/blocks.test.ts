@@ -7,6 +7,8 @@ import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { SightingRouter } from '../../ingest/src/continuity/sighting-router.ts';
 import { GrpcSource } from '../../ingest/src/sources/grpc/grpc-source.ts';
+import { readUpdate } from '../../ingest/src/sources/grpc/messages.ts';
+import { UpdateDecoder } from '../../ingest/src/sources/grpc/read-update.ts';
 import { BlockFeed } from '../../ingest/src/sources/pubsub/block-feed.ts';
 import type { FeedEndpoint } from '../../ingest/src/sources/pubsub/feed.ts';
 import { TransactionFeed } from '../../ingest/src/sources/pubsub/transaction-feed.ts';
@@ -135,7 +137,8 @@ const showBlock: Show = ({ router, slot }, item) => {
 
 /** By the sources that push: each reports the transactions in an update of its own. */
 const showGrpc: Show = ({ router, slot }, item) => {
-  const bytes = new Uint8Array(answerUpdate(item as unknown as Answer, slot));
+  const update = readUpdate(Buffer.from(answerUpdate(item as unknown as Answer, slot)));
+  const updates = update === 'malformed' ? expect.fail('a malformed update') : [new UpdateDecoder(venues).read(update)!];
   new GrpcSource({
     urls: ['http://127.0.0.1:1'],
     token: null,
@@ -144,7 +147,7 @@ const showGrpc: Show = ({ router, slot }, item) => {
     newestSlot: () => slot,
     log: recordingLog([]),
     open: ({ onMessage }) => {
-      setImmediate(() => onMessage({ kind: 'updates', endpoint: 0, bytes, ends: [bytes.length], receivedUs: 1 }));
+      setImmediate(() => onMessage({ kind: 'updates', endpoint: 0, updates, bytes: 1, receivedUs: 1 }));
       return { post: () => undefined, close: () => undefined };
     },
   }).start(router, new AbortController().signal);

@@ -5,10 +5,9 @@ import { programUrl } from '@sluice/shared/runtime/thread/programs.ts';
 import { beginThread, RestartingThread } from '@sluice/shared/runtime/thread/restarting-thread.ts';
 import { Turns } from '../turns.ts';
 import { Endpoints, type Endpoint } from '../pubsub/endpoints.ts';
-import { digestLogs } from '../pubsub/logs.ts';
 import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from '../source.ts';
-import { readWholeSighting } from '../rpc/whole-sighting.ts';
-import { answerOf, readHead, readUpdate, type GrpcFilters, type GrpcUpdate } from './messages.ts';
+import type { GrpcFilters } from './messages.ts';
+import type { ReadUpdate } from './read-update.ts';
 import type { FromReader, ReaderSettings, ToReader, UpdateBatch } from './reader.ts';
 
 /** Updates that are processed between two checks of the time. */
@@ -105,33 +104,31 @@ export class GrpcSource implements Source {
     this.#isTaking = true;
     const turns = new Turns(stepsPerCheck);
     for (let batch = this.#batches.shift(); batch !== undefined && !this.#signal.aborted; batch = this.#batches.shift()) {
-      const { endpoint, bytes, ends, receivedUs } = batch;
+      const { endpoint, updates, bytes, receivedUs } = batch;
       const lateBefore = this.#options.newestSlot() - lateSlots;
-      const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-      let at = 0;
-      for (const end of ends) {
-        const isValid = this.#takeUpdate(this.#all[endpoint]!, readUpdate(buffer.subarray(at, end)), receivedUs, lateBefore);
-        at = end;
-        if (!isValid) {
+      for (const update of updates) {
+        if (!this.#takeUpdate(this.#all[endpoint]!, update, receivedUs, lateBefore)) {
           this.#counts.malformed++;
           this.#link.post({ kind: 'fault', endpoint });
         }
         if (turns.isOver) await turns.pass();
       }
-      this.#link.post({ kind: 'taken', endpoint, bytes: bytes.length });
+      this.#link.post({ kind: 'taken', endpoint, bytes });
     }
     this.#isTaking = false;
   }
 
   /** False if the update has no valid content. */
-  #takeUpdate(from: RemoteEndpoint, update: GrpcUpdate | 'malformed', receivedUs: number, lateBefore: number): boolean {
-    if (update === 'malformed' || !('slot' in update) || !this.#endpoints.isPossible(update.slot)) return false;
+  #takeUpdate(from: RemoteEndpoint, update: ReadUpdate, receivedUs: number, lateBefore: number): boolean {
+    if (update.kind === 'malformed' || !this.#endpoints.isPossible(update.slot)) return false;
     const { slot } = update;
-    if (update.kind === 'transaction') return this.#takeTransaction(update, receivedUs, lateBefore);
-    if (update.kind === 'account') {
+    if (update.kind === 'transaction') this.#takeTransaction(update, receivedUs, lateBefore);
+    else if (update.kind === 'failed') {
+      this.#counts.failed++;
+      this.#sink.failed(update.signature, slot);
+    } else if (update.kind === 'account') {
       this.#counts.accounts++;
-      // A copy, because the account may be retained longer than the batch.
-      this.#sink.account({ address: update.address, owner: update.owner, data: Buffer.from(update.data), slot, receivedUs });
+      this.#sink.account({ address: update.address, owner: update.owner, data: update.data, slot, receivedUs });
     } else if (update.kind === 'block') {
       if (from.isOtherBank(slot, update.bank)) this.#counts.secondBanks++;
       this.#sink.slot(slot, update.parent);
@@ -142,22 +139,16 @@ export class GrpcSource implements Source {
     return true;
   }
 
-  #takeTransaction({ slot, info }: Extract<GrpcUpdate, { kind: 'transaction' }>, receivedUs: number, lateBefore: number): boolean {
+  #takeTransaction(
+    { slot, signature, digest, contents }: Extract<ReadUpdate, { kind: 'transaction' }>,
+    receivedUs: number,
+    lateBefore: number,
+  ): void {
     const { name } = this;
-    const head = readHead(info);
-    if (head === 'malformed') return false;
-    const { signature } = head;
-    if (head.hasFailed) {
-      this.#counts.failed++;
-      this.#sink.failed(signature, slot);
-      return true;
-    }
-    if (this.#sink.isRepeat(name, signature, slot, digestLogs(head.logs))) return true;
+    if (this.#sink.isRepeat(name, signature, slot, digest) || contents === null) return;
     // A replay follows newer transactions of other sources.
-    const origin = { source: name, signature, slot, commitment: 'processed', receivedUs, late: slot < lateBefore } as const;
-    const sighting = readWholeSighting(answerOf(info, slot), origin);
-    if (sighting.kind === 'whole') this.#sink.sighting(sighting);
-    return sighting.kind === 'whole';
+    const late = slot < lateBefore;
+    this.#sink.sighting({ kind: 'whole', source: name, signature, slot, commitment: 'processed', receivedUs, late, transaction: contents });
   }
 }
 

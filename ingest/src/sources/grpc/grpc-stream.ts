@@ -7,6 +7,7 @@ import { GrpcCall, GrpcFault } from '@sluice/shared/solana/grpc/call.ts';
 import { FrameFaults, type FrameFault } from '@sluice/shared/solana/pubsub/frame-faults.ts';
 import type { SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { readUpdate, subscribePath, subscribeRequest, type GrpcUpdate } from './messages.ts';
+import type { ReadUpdate, UpdateDecoder } from './read-update.ts';
 import type { FromReader, ReaderSettings } from './reader.ts';
 import { SeenSlots } from './seen-slots.ts';
 
@@ -28,6 +29,8 @@ const maxBackoffMs = 10_000;
 const stableAfterMs = 10_000;
 /** Bytes that were passed on and not processed yet. With more, nothing is read, and the server stops when the window is full. */
 const maxUntakenBytes = 2 * 1024 * 1024;
+/** Updates of one message to the receiver: it works on them while the next ones are decoded. */
+const updatesAtOnce = 16;
 /** The status codes of gRPC by which servers refuse a replay: unknown, invalid argument, failed precondition, out of range, unimplemented, internal. */
 const replayRefusals: ReadonlySet<number> = new Set([2, 3, 9, 11, 12, 13]);
 
@@ -37,6 +40,7 @@ export interface GrpcStreamParts extends Omit<ReaderSettings, 'endpoints'> {
   readonly url: string;
   /** The newest slot that an earlier reader received; 0 if there was none. */
   readonly slot: number;
+  readonly decoder: UpdateDecoder;
   readonly emit: (message: FromReader) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -149,17 +153,21 @@ export class GrpcStream {
   async #pass(call: GrpcCall, messages: readonly Buffer[], receivedUs: number): Promise<void> {
     const { endpoint, emit, clock, signal } = this.#parts;
     this.#counts.frames += messages.length;
-    const passed = messages.filter((message) => this.#isForReceiver(call, message));
-    if (passed.length === 0) return;
-    const bytes = new Uint8Array(passed.reduce((sum, { length }) => sum + length, 0));
-    const ends: number[] = [];
-    let at = 0;
-    for (const message of passed) {
-      bytes.set(message, at);
-      ends.push((at += message.length));
+    let [updates, bytes]: [ReadUpdate[], number] = [[], 0];
+    const flush = (): void => {
+      if (updates.length === 0) return;
+      this.#untakenBytes += bytes;
+      emit({ kind: 'updates', endpoint, updates, bytes, receivedUs });
+      [updates, bytes] = [[], 0];
+    };
+    for (const message of messages) {
+      const update = this.#read(call, message);
+      if (update === null) continue;
+      updates.push(update);
+      bytes += message.length;
+      if (updates.length === updatesAtOnce) flush();
     }
-    this.#untakenBytes += at;
-    emit({ kind: 'updates', endpoint, bytes, ends, receivedUs });
+    flush();
     if (this.#untakenBytes < maxUntakenBytes) return;
     let forget = (): void => undefined;
     await new Promise<void>((resolve) => {
@@ -172,16 +180,17 @@ export class GrpcStream {
     this.#slotAtMs = clock.steadyMs();
   }
 
-  #isForReceiver(call: GrpcCall, message: Buffer): boolean {
+  /** Null if the receiver needs nothing of it. */
+  #read(call: GrpcCall, message: Buffer): ReadUpdate | null {
     const update = readUpdate(message);
     if (update === 'malformed') {
       this.#counts.malformedFrames++;
       this.fault('malformed');
-      return false;
+      return null;
     }
     if (update.kind === 'ping') this.#ping(call);
     this.#note(update);
-    return 'slot' in update && (update.kind !== 'slot' || update.status !== 'other');
+    return this.#parts.decoder.read(update);
   }
 
   /** Only what shows that the server sends a slot live or replays it counts, not the later confirmation of an older slot. */

@@ -4,7 +4,7 @@ import { GrpcReader, type FromReader, type ReaderSettings, type ToReader } from 
 
 if (parentPort === null) throw new TypeError('This is a thread of an ingest process.');
 const port = parentPort;
-const emit = (message: FromReader): void => port.postMessage(message, message.kind === 'updates' ? [message.bytes.buffer] : []);
+const emit = (message: FromReader): void => port.postMessage(message);
 const reader = new GrpcReader(workerData as ReaderSettings, emit, systemClock);
 port.on('message', (message: ToReader) => reader.take(message));
 await reader.run();

@@ -56,8 +56,9 @@ export type GrpcUpdate =
   | { readonly kind: 'transaction'; readonly slot: number; readonly info: Message }
   | { readonly kind: 'slot'; readonly slot: number; readonly parent: number | null; readonly status: 'processed' | 'confirmed' | 'other' }
   | { readonly kind: 'block'; readonly slot: number; readonly parent: number; readonly bank: unknown }
-  | { readonly kind: 'account'; readonly slot: number; readonly address: string; readonly owner: string; readonly data: Buffer }
-  | { readonly kind: 'ping' | 'other' };
+  | { readonly kind: 'account'; readonly slot: number; readonly address: string; readonly owner: string; readonly data: Uint8Array }
+  | { readonly kind: 'ping' }
+  | { readonly kind: 'other' };
 
 /** Reads a `SubscribeUpdate`. */
 export function readUpdate(bytes: Buffer): GrpcUpdate | 'malformed' {
@@ -72,7 +73,7 @@ export function readUpdate(bytes: Buffer): GrpcUpdate | 'malformed' {
   if (kind === 'account') {
     const { pubkey, owner, data } = (found['account'] ?? {}) as Message;
     if (!isKey(pubkey) || !isKey(owner)) return 'malformed';
-    return { kind, slot, address: pubkey, owner, data: data as Buffer };
+    return { kind, slot, address: pubkey, owner, data: data as Uint8Array };
   }
   const isParent = isSlot(parent) && parent < slot;
   if (kind === 'slot') return { kind, slot, parent: isParent ? parent : null, status: statuses[Number(found['status'])] ?? 'other' };

@@ -1,7 +1,9 @@
+import { venueByProgram } from '@sluice/venues/registry.ts';
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { GrpcStream } from './grpc-stream.ts';
 import type { GrpcFilters } from './messages.ts';
+import { UpdateDecoder, type ReadUpdate } from './read-update.ts';
 
 /** What the reader needs to start. */
 export interface ReaderSettings {
@@ -11,12 +13,12 @@ export interface ReaderSettings {
   readonly filters: GrpcFilters;
 }
 
-/** Messages of an endpoint, one after another in `bytes`; `ends` has the byte at which each ends. */
+/** Updates of an endpoint, in order. `bytes`: the length of their messages. */
 export interface UpdateBatch {
   readonly kind: 'updates';
   readonly endpoint: number;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly ends: readonly number[];
+  readonly updates: readonly ReadUpdate[];
+  readonly bytes: number;
   readonly receivedUs: number;
 }
 
@@ -33,14 +35,19 @@ export type ToReader =
   | { readonly kind: 'fault'; readonly endpoint: number }
   | { readonly kind: 'close' };
 
-/** The connections to all endpoints. It runs in a thread of its own, so that neither TLS nor a replay delays an event. */
+/**
+ * The connections to all endpoints. It runs in a thread of its own, which also decodes the transactions: neither TLS nor a replay nor the size of a
+ * transaction delays an event.
+ */
 export class GrpcReader {
   readonly #life = new AbortController();
   readonly #endpoints: readonly GrpcStream[];
 
   constructor({ endpoints, token, filters }: ReaderSettings, emit: (message: FromReader) => void, clock: Clock) {
     const { signal } = this.#life;
-    this.#endpoints = endpoints.map((one, endpoint) => new GrpcStream({ ...one, endpoint, token, filters, emit, clock, signal }));
+    const decoder = new UpdateDecoder(filters.programs.flatMap((program) => venueByProgram.get(program) ?? []));
+    const parts = { token, filters, decoder, emit, clock, signal };
+    this.#endpoints = endpoints.map((one, endpoint) => new GrpcStream({ ...one, ...parts, endpoint }));
   }
 
   /** Ends when it is closed. */
