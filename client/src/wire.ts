@@ -280,6 +280,8 @@ export interface NewToken {
   readonly tokenProgram: string;
   /** Bonding curve account. Base58. */
   readonly bondingCurve: string;
+  /** Null if the venue has no platforms. */
+  readonly platform: string | null;
   /** Total supply. Raw integer in its smallest unit, as a decimal string. */
   readonly supply: string;
   readonly decimals: number;

@@ -199,6 +199,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         trader: creator,
         tokenProgram: token2022,
         bondingCurve: '3jJ83NDorkbFkF1JKbEfFWGeX16aXUiwby9RwJm9kat3',
+        platform: null,
         supply: '1000000000000000',
         decimals: 6,
         initialBuy: {
@@ -270,6 +271,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         trader: creator,
         tokenProgram: token2022,
         bondingCurve: '9hgcsTpZP48Ttku3uhg5gZ388YFCfErayJ5rHSru9PF7',
+        platform: null,
         supply: '1000000000000000',
         decimals: 6,
         initialBuy: {
@@ -386,6 +388,7 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
         trader: 'FLmqWm6XLqWUgz32DSVRQPMnGmMCii3QihwQn2AxPKtr',
         tokenProgram: token2022,
         bondingCurve: 'Ct1er2nHmt1ga8vahhmPZBW2BVwv71Boi6HtAdMyskZx',
+        platform: null,
         supply: '1000000000000000',
         decimals: 6,
         initialBuy: null,

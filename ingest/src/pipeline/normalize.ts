@@ -216,6 +216,7 @@ export function newTokenEvent(
     trader: created.trader,
     tokenProgram,
     bondingCurve: created.pool,
+    platform: created.platform,
     supply: created.supply.toString(),
     decimals: created.decimals,
     initialBuy: initialBuy(created.trader, market, buys),

@@ -116,6 +116,7 @@ export function newTokenEvent(mint: string, changes: Partial<NewTokenEvent> = {}
     trader: addressOf(600_000),
     tokenProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
     bondingCurve: addressOf(900_001),
+    platform: null,
     supply: '1000000000000000',
     decimals: 6,
     initialBuy: {

@@ -42,10 +42,10 @@ export interface RecordForm {
   /** Bytes of its shortest layout. */
   readonly minLength?: number;
   /**
-   * Reads the fields from front to back, and returns the event; a text if it is malformed; null if it needs its instruction, and only logs are known. Of
-   * a record that ends inside a field, the result is not used.
+   * Reads the fields from front to back, and returns the event, or several; a text if it is malformed; null if it needs its instruction, and only logs
+   * are known. Of a record that ends inside a field, the result is not used.
    */
-  readonly read: (reader: BorshReader, context: DecodeContext) => VenueEvent | string | null;
+  readonly read: (reader: BorshReader, context: DecodeContext) => VenueEvent | VenueEvent[] | string | null;
 }
 
 /** Decodes records of these forms, the most frequent first. Of others, only the names are known. */
@@ -61,7 +61,8 @@ export function recordDecoder(forms: readonly RecordForm[], ignored: Names): Ven
       if (reader.failed) return malformed(`${name} ends inside a field or has an invalid value`);
       if (typeof event === 'string') return malformed(`${name} ${event}`);
       if (event === null) return incomplete;
-      emit(event);
+      if (Array.isArray(event)) event.forEach(emit);
+      else emit(event);
       return decoded;
     }
     return undecoded(data, ignored);

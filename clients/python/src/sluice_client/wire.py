@@ -309,6 +309,8 @@ class NewToken(TypedDict):
     """SPL Token or Token-2022. Base58."""
     bondingCurve: str
     """Bonding curve account. Base58."""
+    platform: str | None
+    """Null if the venue has no platforms."""
     supply: str
     """Total supply. Raw integer in its smallest unit, as a decimal string."""
     decimals: int

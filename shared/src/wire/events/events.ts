@@ -166,6 +166,7 @@ export const NewTokenEvent = event('newToken', 'A token was created.', {
   trader: Address('Wallet that sent the creation.'),
   tokenProgram: Address('SPL Token or Token-2022.'),
   bondingCurve: Address('Bonding curve account.'),
+  platform: Nullable(Address('Config account of the launch platform.'), 'Null if the venue has no platforms.'),
   supply: Raw('Total supply.'),
   decimals: Decimals(),
   initialBuy,
