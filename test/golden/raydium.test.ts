@@ -59,6 +59,10 @@ function tradesIn(file: string, venueName: string): VenueTrade[] {
 }
 
 function tradesOf(transaction: TransactionView, venueName: string): VenueTrade[] {
+  return eventsOf(transaction, venueName).filter((event) => event.type === 'trade');
+}
+
+function eventsOf(transaction: TransactionView, venueName: string): VenueEvent[] {
   const reader = new Decoder(venues, (fault) => {
     if (fault.venue === venueName) throw new Error(`${fault.kind}: ${fault.detail}`);
   });
@@ -66,7 +70,7 @@ function tradesOf(transaction: TransactionView, venueName: string): VenueTrade[]
   const sighting: WholeSighting = { kind: 'whole', ...origin, signature: transaction.signature, transaction, late: false };
   const reading = reader.read(sighting);
   if (reading.kind !== 'read') return [];
-  return reading.transaction.events.flatMap(({ venue, event }) => (venue === venueName && event.type === 'trade' ? [event] : []));
+  return reading.transaction.events.flatMap(({ venue, event }) => (venue === venueName ? [event] : []));
 }
 
 /** What the trader gave and received, from an event that counts the fees separately. */
@@ -83,12 +87,13 @@ const reserves = (base: bigint, quote: bigint): unknown => ({ virtualBase: base,
 
 describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`, () => {
   const files = fixturesPresent ? (fixtureJson('venues/expected.json') as readonly ExpectedFile[]) : [];
-  const raydium = ['raydium-cpmm', 'raydium-clmm'] as const;
+  /** The names in the list of expected swaps. */
+  const raydium = { 'raydium-cpmm': 'raydium-cpmm', 'raydium-clmm': 'raydium-clmm', 'raydium-amm': 'raydium-amm-v4' } as const;
 
-  for (const venueName of raydium) {
-    const withTrades = files.filter(({ swaps }) => swaps.some(({ venue }) => venue === venueName));
+  for (const [venueName, listed] of Object.entries(raydium)) {
+    const withTrades = files.filter(({ swaps }) => swaps.some(({ venue }) => venue === listed));
     it.each(withTrades.map(({ file, swaps }) => [file, swaps] as const))(`%s: the trades on ${venueName}`, (file, swaps) => {
-      const expected = swaps.filter(({ venue, executed }) => venue === venueName && executed);
+      const expected = swaps.filter(({ venue, executed }) => venue === listed && executed);
       const trades = tradesIn(file, venueName);
       const order = ({ side, pair }: VenueTrade): readonly string[] =>
         side === 'sell' ? [pair!.baseMint, pair!.quoteMint] : [pair!.quoteMint, pair!.baseMint];
@@ -139,6 +144,57 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`,
     ]);
   });
 
+  it('every field of a swap on AMM v4, of a deposit and of an opening', () => {
+    const [given] = tradesIn('raydium-amm-v4/arb_clmm_base_out_base_in_dTLhNajxmKk5.json', 'raydium-amm');
+    expect(given).toEqual({
+      type: 'trade',
+      pool: '4aCaXGpj11wfcckQY8Bz3QiKPKJYstzVtXYB6vvuSk4t',
+      pair: { baseMint: wrappedSolMint, quoteMint: 'ts3foLrNUMvwdVeit1oNeLWjYk7e4qsn8PqSsqRpump' },
+      side: 'sell',
+      trader: 'HuTshmtwcQkWBLzgW3m4uwcmik7Lmz4YFpYcTqMJpXiP',
+      baseAmount: 2_563_589n,
+      quoteAmount: 581_272_469n,
+      before: { priceQuote: 20_487_985_325n, priceBase: 87_794_659n },
+      priceQuote: 19_906_712_856n,
+      priceBase: 90_364_674n,
+      reserves: reserves(90_364_674n, 19_906_712_856n),
+      depth: null,
+      fees: [{ kind: 'lp', amount: 6_426n, bps: 25, coin: 'base' }],
+      feeTotal: 0n,
+      supply: null,
+      timestamp: null,
+    });
+    const coins = { baseMint: '9Zw3CR7NPD6hXNk5PZYpYKsvWv9puwr1eEaPxXRapump', quoteMint: wrappedSolMint };
+    const [pool, user] = ['43QDFSth4Fu2JFVKto13zASQu8Dc7RL6wkUqksgeYvqq', '5z4giZ7YjS7LMGYfPjCUA8qUUxNSFm3Ru3xGtKCziqb6'];
+    const left = { base: 8_965_671_948_664_379n, quote: 41_832_387n };
+    expect(eventsOf(viewOf('raydium-amm-v4/deposit_pXPLUDJPBn58.json'), 'raydium-amm')).toEqual([
+      {
+        type: 'liquidityAdded',
+        pool,
+        pair: coins,
+        provider: user,
+        baseAmount: 214_323_699_689_057n,
+        quoteAmount: 1_000_000n,
+        lpAmount: 14_561_191_343n,
+        left,
+        state: { priceQuote: left.quote, priceBase: left.base, reserves: reserves(left.base, left.quote), depth: null },
+        timestamp: null,
+      },
+    ]);
+    expect(eventsOf(viewOf('raydium-amm-v4/initialize2_4QHnBNA57LWh.json'), 'raydium-amm')).toEqual([
+      {
+        type: 'poolCreated',
+        pool,
+        ...coins,
+        baseDecimals: 9,
+        quoteDecimals: 9,
+        reserves: reserves(4_000_000_000_000_000n, 100_000_000n),
+        creator: user,
+        timestamp: null,
+      },
+    ]);
+  });
+
   it('the amounts of a CLMM trade match its price', () => {
     let compared = 0;
     for (const { file } of files) {
@@ -152,14 +208,20 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`,
     expect(compared).toBeGreaterThan(8);
   });
 
-  it.each(['285000037', '332254908'])('every CLMM trade of the whole block %s', (slot) => {
+  it.each([
+    ['285000037', 'raydium-clmm', 4],
+    ['332254908', 'raydium-clmm', 40],
+    ['285000037', 'raydium-amm', 114],
+    ['332254908', 'raydium-amm', 40],
+  ] as const)('every trade of the whole block %s on %s', (slot, venueName, count) => {
     const block = JSON.parse(gunzipSync(fixtureBytes(`blocks/${slot}.json.gz`)).toString()) as { result?: Block } & Block;
     const lines = fixtureBytes(`blocks/${slot}.swaps.jsonl`).toString().trim().split('\n');
-    const expected = lines.map((line) => JSON.parse(line) as BlockSwap).filter(({ venue }) => venue === 'raydium-clmm');
+    const expected = lines.map((line) => JSON.parse(line) as BlockSwap).filter(({ venue }) => venue === raydium[venueName]);
+    expect(expected).toHaveLength(count);
     const transactions = (block.result ?? block).transactions;
     const seen = transactions.flatMap((answer) => {
       const view = readTransaction(answer);
-      return view.kind === 'malformed' ? [] : tradesOf(view, 'raydium-clmm').map((trade) => ({ trade, signature: view.signature }));
+      return view.kind === 'malformed' ? [] : tradesOf(view, venueName).map((trade) => ({ trade, signature: view.signature }));
     });
     const key = (signature: string, pool: string, trader: string, amounts: readonly bigint[]): string =>
       [signature, pool, trader, ...amounts].join(' ');

@@ -2,13 +2,14 @@ import type { VenueName } from '@sluice/shared/wire/venues.ts';
 import { orcaWhirlpool } from './orca/whirlpool/index.ts';
 import { pump } from './pump/curve/index.ts';
 import { pumpAmm } from './pump/amm/index.ts';
+import { raydiumAmm } from './raydium/amm/index.ts';
 import { raydiumClmm } from './raydium/clmm/index.ts';
 import { raydiumCpmm } from './raydium/cpmm/index.ts';
 import { launchLab } from './raydium/launchlab/index.ts';
 import type { Venue } from './seam/venue.ts';
 
 /** All venues that ingest decodes. To add one, add a line. */
-export const venues: readonly Venue[] = [pump, pumpAmm, launchLab, raydiumCpmm, raydiumClmm, orcaWhirlpool];
+export const venues: readonly Venue[] = [pumpAmm, launchLab, raydiumCpmm, raydiumAmm, raydiumClmm, orcaWhirlpool, ] = [pump];
 
 export const venueByProgram: ReadonlyMap<string, Venue> = new Map(venues.map((venue) => [venue.programId, venue]));
 /** The account that signs the self-CPI events of each program that has such events. */

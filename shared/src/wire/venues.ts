@@ -23,7 +23,7 @@ export const venueTable = {
   'pump-amm': { label: 'PumpSwap', read: { ...pools, logsTrades: true, traded: true } },
   launchlab: { label: 'LaunchLab', read: { ...curveProgram, logsTrades: false, quoted: false, traded: false } },
   'raydium-cpmm': { label: 'Raydium CPMM', read: pools },
-  'raydium-amm': { label: 'Raydium AMM', read: null },
+  'raydium-amm': { label: 'Raydium AMM', read: pools },
   'raydium-clmm': { label: 'Raydium CLMM', read: pools },
   'meteora-dbc': { label: 'Meteora DBC', read: null },
   'meteora-damm-v2': { label: 'Meteora DAMM v2', read: null },

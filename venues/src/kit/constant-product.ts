@@ -1,5 +1,9 @@
 import type { PoolAccount, PoolReserves, PriceState } from '../seam/venue.ts';
 
+export function dividedUp(numerator: bigint, denominator: bigint): bigint {
+  return (numerator + denominator - 1n) / denominator;
+}
+
 /** Output of a trade against x × y = k, rounded down. */
 export function amountOut(amountIn: bigint, reserveIn: bigint, reserveOut: bigint): bigint {
   return (reserveOut * amountIn) / (reserveIn + amountIn);

@@ -27,8 +27,12 @@ export function anchorNames(kind: 'event' | 'account', names: string): Names {
   return new Map(names.split(/\s+/).map((name) => [discriminatorOf(name).toString('hex'), name]));
 }
 
-function undecoded(data: Uint8Array, ignored: Names): Extract<DecodeOutcome & DecodedAccount, { kind: 'ignored' | 'unknown' }> {
-  const discriminator = discriminatorHex(data);
+function undecoded(
+  data: Uint8Array,
+  ignored: Names,
+  tagBytes = discriminatorLength,
+): Extract<DecodeOutcome & DecodedAccount, { kind: 'ignored' | 'unknown' }> {
+  const discriminator = discriminatorHex(data.subarray(0, tagBytes));
   const name = ignored.get(discriminator);
   return name === undefined ? { kind: 'unknown', discriminator } : { kind: 'ignored', name };
 }
@@ -48,15 +52,15 @@ export interface RecordForm {
   readonly read: (reader: BorshReader, context: DecodeContext) => VenueEvent | VenueEvent[] | string | null;
 }
 
-/** Decodes records of these forms, the most frequent first. Of others, only the names are known. */
-export function recordDecoder(forms: readonly RecordForm[], ignored: Names): Venue['decode'] {
+/** Decodes records of these forms, the most frequent first. Of others, only the names are known. `tagBytes`: the length of all discriminators. */
+export function recordDecoder(forms: readonly RecordForm[], ignored: Names, tagBytes = discriminatorLength): Venue['decode'] {
   return (context, emit) => {
     const { data } = context;
-    if (data.length < discriminatorLength) return malformed('shorter than a discriminator');
+    if (data.length < tagBytes) return malformed('shorter than a discriminator');
     for (const { discriminator, name, isInstruction = false, minLength = 0, read } of forms) {
       if (!hasPrefix(data, discriminator) || isInstruction !== (context.record === 'instruction')) continue;
       if (data.length < minLength) return malformed(`${name} too short`);
-      const reader = new BorshReader(data, discriminatorLength);
+      const reader = new BorshReader(data, tagBytes);
       const event = read(reader, context);
       if (reader.failed) return malformed(`${name} ends inside a field or has an invalid value`);
       if (typeof event === 'string') return malformed(`${name} ${event}`);
@@ -65,7 +69,7 @@ export function recordDecoder(forms: readonly RecordForm[], ignored: Names): Ven
       else emit(event);
       return decoded;
     }
-    return undecoded(data, ignored);
+    return undecoded(data, ignored, tagBytes);
   };
 }
 

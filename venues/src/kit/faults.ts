@@ -31,6 +31,12 @@ const anchorFaults = faultsByCode({
 
 /** `Venue.tradeFault` of a program of Anchor, from the names and numbers of its own errors. In other programs the same numbers have other meanings. */
 export function tradeFaultsOf(codes: Codes): (code: number) => TradeFault {
+  const faults = plainFaultsOf(codes);
+  return (code) => anchorFaults.get(code) ?? faults(code);
+}
+
+/** The same of a program without Anchor. */
+export function plainFaultsOf(codes: Codes): (code: number) => TradeFault {
   const faults = faultsByCode(codes);
-  return (code) => faults.get(code) ?? anchorFaults.get(code) ?? 'other';
+  return (code) => faults.get(code) ?? 'other';
 }

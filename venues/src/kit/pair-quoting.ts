@@ -1,3 +1,4 @@
+import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { flipPrice } from '../seam/price.ts';
 import { ownedData, quoteFault, type AccountLookup, type QuoteFault, type VenueQuoting } from '../seam/quoting.ts';
 import type { Fee, PriceState } from '../seam/venue.ts';
@@ -27,6 +28,13 @@ export interface PairVenue<Pool> {
   needs(pool: Pool, address: string): readonly string[];
   /** A text says why these accounts cannot be used. */
   open(pool: Pool, address: string, accounts: AccountLookup): PairState | string;
+}
+
+/** What is in a vault of this coin; null if the account is another one. */
+export function heldBy(owner: string, vault: string, mint: string, accounts: AccountLookup): bigint | null {
+  const account = accounts(vault);
+  const decoded = account === null ? null : decodeTokenAccount(account.owner, account.data);
+  return decoded !== null && decoded.owner === owner && decoded.mint === mint ? decoded.amount : null;
 }
 
 export function pairQuoting<Pool>(venue: PairVenue<Pool>): VenueQuoting {

@@ -1,8 +1,7 @@
-import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { sameReserves, stateOfReserves } from '../../kit/constant-product.ts';
 import { tierFees } from '../../kit/fee-tier.ts';
-import { pairQuoting, type PairState } from '../../kit/pair-quoting.ts';
-import { maxU64, ownedData, type AccountLookup } from '../../seam/quoting.ts';
+import { heldBy, pairQuoting, type PairState } from '../../kit/pair-quoting.ts';
+import { maxU64, ownedData } from '../../seam/quoting.ts';
 import { decodeConfig, type CpmmRates } from './config.ts';
 import { decodePool, type CpmmPool } from './decode.ts';
 import { swapDisabled } from './layout.ts';
@@ -28,13 +27,6 @@ function swapOn(pool: CpmmPool, tier: CpmmRates, reserve0: bigint, reserve1: big
   };
 }
 
-/** What is in a vault; null if the account is not the vault of this pool's coin. */
-function heldBy(vault: string, mint: string, accounts: AccountLookup): bigint | null {
-  const account = accounts(vault);
-  const decoded = account === null ? null : decodeTokenAccount(account.owner, account.data);
-  return decoded !== null && decoded.owner === authority && decoded.mint === mint ? decoded.amount : null;
-}
-
 /** The pool's account names its vaults and its fee tier. The fee tiers are many, so they are read with the pool. */
 export const quoting = pairQuoting<CpmmPool>({
   programId,
@@ -44,7 +36,7 @@ export const quoting = pairQuoting<CpmmPool>({
   needs: ({ vault0, vault1, config }) => [vault0, vault1, config],
   open(pool, _address, accounts) {
     const rates = decodeConfig(ownedData(accounts, pool.config, programId) ?? new Uint8Array(0));
-    const [held0, held1] = [heldBy(pool.vault0, pool.mint0, accounts), heldBy(pool.vault1, pool.mint1, accounts)];
+    const [held0, held1] = [heldBy(authority, pool.vault0, pool.mint0, accounts), heldBy(authority, pool.vault1, pool.mint1, accounts)];
     if (rates === null || held0 === null || held1 === null) return 'a vault or the fee tier of the pool cannot be read';
     const [reserve0, reserve1] = [held0 - pool.waiting0, held1 - pool.waiting1];
     if (reserve0 <= 0n || reserve1 <= 0n) return 'a vault of the pool holds no more than its fees';

@@ -1,4 +1,4 @@
-import { amountOut } from '../../kit/constant-product.ts';
+import { amountOut, dividedUp } from '../../kit/constant-product.ts';
 import { rateDenominator, splitTradeFee, type TierParts } from '../../kit/fee-tier.ts';
 import type { CpmmRates } from './config.ts';
 
@@ -20,10 +20,6 @@ export interface Swap {
   readonly left: bigint;
   /** The trade fee's parts are in the coin that comes in. */
   readonly fees: TierParts & { readonly creator: bigint };
-}
-
-function dividedUp(numerator: bigint, denominator: bigint): bigint {
-  return (numerator + denominator - 1n) / denominator;
 }
 
 /** The smallest amount that is `net` after a fee of this rate. */

@@ -1,0 +1,20 @@
+import { plainFaultsOf } from '../../kit/faults.ts';
+import { plainVenue } from '../../kit/plain-venue.ts';
+import type { Venue } from '../../seam/venue.ts';
+import { completeTrade, constantsOf, decode, decodeAccount } from './decode.ts';
+import { logPrefix, programId } from './program.ts';
+import { quoting } from './quote.ts';
+
+export const raydiumAmm: Venue = {
+  ...plainVenue,
+  name: 'raydium-amm',
+  programId,
+  records: { ...plainVenue.records, logged: false, textPrefix: logPrefix },
+  decode,
+  constantsOf,
+  completeTrade,
+  decodeAccount,
+  quoting,
+  /** Source: `error.rs` of raydium-amm. */
+  tradeFault: plainFaultsOf({ slippage: { ExceededSlippage: 30 }, invalid_mint: { InvalidUserToken: 42 } }),
+};
