@@ -9,7 +9,7 @@ import { launchLab } from './raydium/launchlab/index.ts';
 import type { Venue } from './seam/venue.ts';
 
 /** All venues that ingest decodes. To add one, add a line. */
-export const venues: readonly Venue[] = [pumpAmm, launchLab, raydiumCpmm, raydiumAmm, raydiumClmm, orcaWhirlpool, ] = [pump];
+export const venues: readonly Venue[] = [pump, pumpAmm, launchLab, raydiumCpmm, raydiumAmm, raydiumClmm, orcaWhirlpool];
 
 export const venueByProgram: ReadonlyMap<string, Venue> = new Map(venues.map((venue) => [venue.programId, venue]));
 /** The account that signs the self-CPI events of each program that has such events. */
