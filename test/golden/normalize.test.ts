@@ -309,9 +309,17 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
     ]);
   });
 
-  it.each(['meteora_damm_v2_swap_2025-10-25', 'raydium_clmm_swap_2025-10-28'])('%s: other programs give no event', (name) => {
-    expect(fromLogs(name)).toEqual([]);
-    expect(fromTransaction(name)).toEqual([]);
+  it('a program without events of ours gives none', () => {
+    expect(fromLogs('raydium_clmm_swap_2025-10-28')).toEqual([]);
+    expect(fromTransaction('raydium_clmm_swap_2025-10-28')).toEqual([]);
+  });
+
+  it('a program that does not log: the whole transaction alone shows its trade', () => {
+    expect(fromLogs('meteora_damm_v2_swap_2025-10-25')).toEqual([]);
+    expect(fromTransaction('meteora_damm_v2_swap_2025-10-25')).toMatchObject([
+      { type: 'trade', pool: 'meteora-damm-v2', side: 'buy', quoteMint: sol, solAmount: 0.003853747, depth: '333357119' },
+      { type: 'price', source: 'trade' },
+    ]);
   });
 
   it.each([

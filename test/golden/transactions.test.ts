@@ -271,7 +271,8 @@ describe.skipIf(!fixturesPresent)(`every transaction (${fixturesNote})`, () => {
     it(`${name}: the logs and the inner instructions give the same events at the same paths`, () => {
       const transaction = view(name);
       const logged = fromLogs(transaction).filter(({ programId }) => eventAuthorities.has(programId));
-      expect(fromInner(transaction)).toEqual(logged);
+      const logs = (programId: string): boolean => venueByProgram.get(programId)!.records.logged;
+      expect(fromInner(transaction).filter(({ programId }) => logs(programId))).toEqual(logged);
       if (name.startsWith('pump')) expect(logged.length).toBeGreaterThan(0);
     });
   }

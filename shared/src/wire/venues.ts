@@ -26,7 +26,7 @@ export const venueTable = {
   'raydium-amm': { label: 'Raydium AMM', read: pools },
   'raydium-clmm': { label: 'Raydium CLMM', read: pools },
   'meteora-dbc': { label: 'Meteora DBC', read: null },
-  'meteora-damm-v2': { label: 'Meteora DAMM v2', read: null },
+  'meteora-damm-v2': { label: 'Meteora DAMM v2', read: { ...pools, quoted: false } },
   'meteora-dlmm': { label: 'Meteora DLMM', read: null },
   'orca-whirlpool': { label: 'Orca Whirlpool', read: pools },
 } as const satisfies Readonly<Record<string, VenueFacts>>;

@@ -47,6 +47,12 @@ export function cappedDepth(state: PriceState, pool: string, isSell: boolean, ba
   if (state.depth === null || vaults.length !== 2 || received.length !== 1) return null;
   const paid = vaults.find((vault) => vault !== received[0])!;
   const [base, quote] = isSell ? [received[0]!.after, paid.after] : [paid.after, received[0]!.after];
-  const worthOfBase = (base * state.priceQuote) / state.priceBase;
-  return [state.depth, quote, worthOfBase].reduce((least, amount) => (amount < least ? amount : least));
+  return depthWithin(state, base, quote);
+}
+
+/** The depth, at most what either side holds. Null if the state has none. */
+export function depthWithin({ depth, priceQuote, priceBase }: PriceState, base: bigint, quote: bigint): bigint | null {
+  if (depth === null) return null;
+  const worthOfBase = (base * priceQuote) / priceBase;
+  return [depth, quote, worthOfBase].reduce((least, amount) => (amount < least ? amount : least));
 }

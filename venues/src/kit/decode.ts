@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BorshReader, discriminatorHex, discriminatorLength, hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
 import type { DecodeContext, DecodedAccount, DecodeOutcome, TokenTerms, Venue, VenueAccount, VenueEvent } from '../seam/venue.ts';
+import { sendsEvent } from './sibling-events.ts';
 
 /** The terms of a token of which the venue records nothing. */
 export const noTerms: TokenTerms = Object.freeze({ traits: [], supplyByMint: true, creatorFeeBps: 0 });
@@ -45,6 +46,8 @@ export interface RecordForm {
   readonly isInstruction?: true;
   /** Bytes of its shortest layout. */
   readonly minLength?: number;
+  /** If the same instruction also sends the event with this discriminator by self-CPI, that one shows the same, and this one is ignored. */
+  readonly unlessSent?: Uint8Array;
   /**
    * Reads the fields from front to back, and returns the event, or several; a text if it is malformed; null if it needs its instruction, and only logs
    * are known. Of a record that ends inside a field, the result is not used.
@@ -57,9 +60,14 @@ export function recordDecoder(forms: readonly RecordForm[], ignored: Names, tagB
   return (context, emit) => {
     const { data } = context;
     if (data.length < tagBytes) return malformed('shorter than a discriminator');
-    for (const { discriminator, name, isInstruction = false, minLength = 0, read } of forms) {
+    for (const { discriminator, name, isInstruction = false, minLength = 0, unlessSent, read } of forms) {
       if (!hasPrefix(data, discriminator) || isInstruction !== (context.record === 'instruction')) continue;
       if (data.length < minLength) return malformed(`${name} too short`);
+      if (unlessSent !== undefined) {
+        const emitting = context.instruction();
+        if (emitting === null) return incomplete;
+        if (sendsEvent(emitting, unlessSent)) return { kind: 'ignored', name };
+      }
       const reader = new BorshReader(data, tagBytes);
       const event = read(reader, context);
       if (reader.failed) return malformed(`${name} ends inside a field or has an invalid value`);

@@ -12,6 +12,11 @@ export function coinsOf(isSell: boolean): Readonly<Record<'in' | 'out', Fee['coi
   return isSell ? { in: 'base', out: 'quote' } : { in: 'quote', out: 'base' };
 }
 
+/** The rate of a fee: its share of the amount that it is taken from, rounded. */
+export function shareBps(amount: bigint, of: bigint): number {
+  return of === 0n ? 0 : Number((amount * basisPoints + of / 2n) / of);
+}
+
 /** The trade of a swap. `through` is what the pool's formula counts of the coin that comes in, `left` of the other. A fee of 0 is left out. */
 export function swapTrade(
   { isSell, through, left, charges }: { isSell: boolean; through: bigint; left: bigint; charges: readonly Charge[] },
@@ -21,11 +26,10 @@ export function swapTrade(
   const [baseAmount, quoteAmount] = isSell ? [through, left] : [left, through];
   const fees = charges
     .filter(([, amount]) => amount > 0n)
-    // The rate is the fee's share of the amount that it is taken from, rounded.
     .map(([kind, amount, of, coin]) => ({
       kind,
       amount,
-      bps: of === 0n ? 0 : Number((amount * basisPoints + of / 2n) / of),
+      bps: shareBps(amount, of),
       coin: coins[coin],
     }));
   return {
