@@ -10,6 +10,7 @@ export const programs = {
   'render-documents': 'site/src/docs/render-default.ts',
   'log-followers': 'followers/src/thread.ts',
   'grpc-thread': 'ingest/src/sources/grpc/grpc-thread.ts',
+  'blocks-thread': 'ingest/src/sources/blocks/blocks-thread.ts',
   'follower-thread': 'trading/src/follow/thread/follower-thread.ts',
   'answers-thread': 'shared/src/solana/rpc/answers/parse-thread.ts',
   thread: 'shared/src/runtime/thread/thread.ts',

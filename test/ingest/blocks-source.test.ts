@@ -33,14 +33,14 @@ const blockOf = (bank: string, transactions: readonly unknown[], parentSlot = 99
 /** An endpoint that has confirmed slot 100. Blocks are filtered as the thread that parses them does. */
 function endpoint(answer: () => Item | RpcError, tip = (): number => 100): { readonly rpc: Rpc; readonly asked: string[] } {
   const asked: string[] = [];
-  const call: Rpc['call'] = async (method, params, _signal, _accept, keep) => {
+  const call: Rpc['call'] = async (method, params, _signal, _accept, keep, reader) => {
     if (method === 'getSlot') return tip();
     const { transactionDetails } = params[1] as { readonly transactionDetails: string };
     asked.push(transactionDetails);
     const given = answer();
     if (given instanceof RpcError) throw given;
     const result = structuredClone(given);
-    keepTransactions({ result }, keep ?? new Set([pumpProgram]));
+    (reader?.read ?? keepTransactions)({ result }, keep ?? new Set([pumpProgram]));
     return result;
   };
   return { rpc: { call }, asked };

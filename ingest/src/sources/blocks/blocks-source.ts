@@ -7,6 +7,7 @@ import { reachedBy } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from '../source.ts';
 import { isRefusal, isSameBlock, isSkipped, readBlock, readConfirmedBlock, wholeBlock, type ConfirmedBlock } from './confirmed-block.ts';
+import { blockReader, type BlockItem } from './block-reader.ts';
 import { reportTransactions } from './report-transactions.ts';
 
 /** How often the confirmed slot is requested: two slots. */
@@ -32,16 +33,15 @@ export interface BlocksOptions {
   readonly log: Logger;
 }
 
-/** A confirmed block with the transactions of the programs, as the node sent them. */
+/** A confirmed block with the transactions of the programs. */
 interface FullBlock extends ConfirmedBlock {
-  readonly blockTime: unknown;
-  readonly transactions: readonly unknown[];
+  readonly transactions: readonly BlockItem[];
   /** Signatures of failed transactions, of all programs. */
   readonly failed: readonly unknown[];
 }
 
 /**
- * Whole transactions from every confirmed block (`getBlock`), without PubSub. A thread parses the blocks, and passes on only the transactions of the
+ * Whole transactions from every confirmed block (`getBlock`), without PubSub. A thread parses the blocks and decodes the transactions of the
  * programs. One endpoint sends the whole block. With several, a majority must show the same hash and the same signatures.
  */
 export class BlocksSource implements Source {
@@ -160,21 +160,21 @@ export class BlocksSource implements Source {
 
   async #readFrom(rpc: Rpc, slot: number, signal: AbortSignal): Promise<FullBlock | 'skipped' | 'refused' | null> {
     try {
-      const answer = await rpc.call('getBlock', [slot, wholeBlock], signal, undefined, this.#keep);
+      const answer = await rpc.call('getBlock', [slot, wholeBlock], signal, undefined, this.#keep, blockReader);
       const block = readBlock(answer);
       if (block === null || !isRecord(answer) || !Array.isArray(answer['transactions'])) return null;
-      const { blockTime, transactions, failed } = answer;
-      return { ...block, blockTime, transactions, failed: Array.isArray(failed) ? failed : [] };
+      const { transactions, failed } = answer;
+      return { ...block, transactions: transactions as BlockItem[], failed: Array.isArray(failed) ? failed : [] };
     } catch (error) {
       return isSkipped(error) ? 'skipped' : isRefusal(error) ? 'refused' : null;
     }
   }
 
-  async #report(slot: number, { transactions, failed, blockTime, ...block }: FullBlock): Promise<void> {
+  async #report(slot: number, { transactions, failed, ...block }: FullBlock): Promise<void> {
     const sink = this.#sink;
     sink.slot(slot, block.parentSlot);
     const origin = { source: this.name, slot, commitment: 'confirmed', receivedUs: nowUs(), late: false } as const;
-    this.#counts.malformed += await reportTransactions({ transactions, failed, blockTime }, origin, sink);
+    this.#counts.malformed += await reportTransactions({ transactions, failed }, origin, sink);
     sink.block(slot, block);
   }
 

@@ -1,6 +1,5 @@
-import { signatureInBlock } from '@sluice/shared/solana/rpc/answers/keep-transactions.ts';
 import { Turns } from '../turns.ts';
-import { readWholeSighting } from '../rpc/whole-sighting.ts';
+import type { BlockItem } from './block-reader.ts';
 import type { WholeSighting } from '../sighting.ts';
 import type { SourceSink } from '../source.ts';
 
@@ -8,27 +7,23 @@ import type { SourceSink } from '../source.ts';
 const stepsPerCheck = 4;
 
 export interface BlockParts {
-  readonly transactions: readonly unknown[];
+  readonly transactions: readonly BlockItem[];
   /** Signatures of transactions that failed. */
   readonly failed: readonly unknown[];
-  readonly blockTime: unknown;
 }
 
 /** Reports the transactions of a block in turns, so that a block never holds the event loop. Returns how many could not be read. */
 export async function reportTransactions(
-  { transactions, failed, blockTime }: BlockParts,
+  { transactions, failed }: BlockParts,
   of: Omit<WholeSighting, 'kind' | 'transaction' | 'signature'>,
   sink: SourceSink,
 ): Promise<number> {
   const turns = new Turns(stepsPerCheck);
   let malformed = 0;
-  for (const item of transactions) {
+  for (const { signature, contents } of transactions) {
     if (turns.isOver) await turns.pass();
-    const signature = signatureInBlock(item);
-    if (signature === null) continue;
-    const sighting = readWholeSighting({ ...(item as object), slot: of.slot, blockTime }, { ...of, signature });
-    if (sighting.kind === 'unusable') malformed++;
-    else sink.sighting(sighting);
+    if (contents === null) malformed++;
+    else sink.sighting({ kind: 'whole', ...of, signature, transaction: contents });
   }
   for (const signature of failed) if (typeof signature === 'string') sink.failed(signature, of.slot);
   return malformed;

@@ -3,6 +3,7 @@ import { blockIn } from '@sluice/shared/solana/rpc/answers/keep-transactions.ts'
 import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { methodAtHead, subscriptionAtTail } from '@sluice/shared/solana/pubsub/frame-shape.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
+import { blockReader, type BlockItem } from '../blocks/block-reader.ts';
 import { reportTransactions } from '../blocks/report-transactions.ts';
 import type { FeedEndpoint, PubSubFeed } from './feed.ts';
 
@@ -45,7 +46,7 @@ export class BlockFeed implements PubSubFeed {
 
   async #read(frame: Buffer, receivedUs: number, from: FeedEndpoint): Promise<void> {
     const slot = slotAtHead(frame);
-    const parsed = await parseAnswer(frame, this.#programs);
+    const parsed = await parseAnswer(frame, this.#programs, blockReader);
     if (parsed.kind === 'parsed') await this.#take(parsed.answer, receivedUs, from);
     else if (parsed.kind !== 'busy') from.malformed();
     else if (slot !== null && from.isPossible(slot)) from.missed(slot);
@@ -53,7 +54,9 @@ export class BlockFeed implements PubSubFeed {
 
   /** A notification whose head does not show its method. */
   takeNotification(params: unknown, receivedUs: number, from: FeedEndpoint): void {
-    void this.#take({ params }, receivedUs, from);
+    const notification = { params };
+    blockReader.read(notification, this.#programs);
+    void this.#take(notification, receivedUs, from);
   }
 
   async #take(notification: unknown, receivedUs: number, from: FeedEndpoint): Promise<void> {
@@ -66,10 +69,10 @@ export class BlockFeed implements PubSubFeed {
     else if (value['err'] !== null && value['err'] !== undefined) from.missed(slot);
     else if (!isRecord(block)) from.malformed();
     else {
-      const { transactions, failed, blockTime } = block;
+      const { transactions, failed } = block;
       if (!Array.isArray(transactions)) return from.malformed();
       const origin = { source: this.name, slot, commitment: 'confirmed', receivedUs, late: false } as const;
-      const parts = { transactions, failed: Array.isArray(failed) ? failed : [], blockTime };
+      const parts = { transactions: transactions as BlockItem[], failed: Array.isArray(failed) ? failed : [] };
       from.counts.malformed += await reportTransactions(parts, origin, from.sink);
     }
   }

@@ -3,7 +3,10 @@
  */
 const folder = new URL(import.meta.url.endsWith('.ts') ? '../../../../.build/current/' : './', import.meta.url);
 
-/** Address of a compiled program, by its name in `compile/programs.mjs`. */
-export function programUrl(name: 'signer' | 'log-followers' | 'grpc-thread' | 'follower-thread' | 'answers-thread' | 'thread'): URL {
+/** A name in `compile/programs.mjs`. */
+export type ProgramName = 'signer' | 'log-followers' | 'grpc-thread' | 'blocks-thread' | 'follower-thread' | 'answers-thread' | 'thread';
+
+/** Address of a compiled program. */
+export function programUrl(name: ProgramName): URL {
   return new URL(`${name}.js`, folder);
 }

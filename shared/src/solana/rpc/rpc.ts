@@ -1,5 +1,5 @@
 import type { Abortable } from '../../runtime/abort/when-aborted.ts';
-import { parseAnswer } from './answers/large-answers.ts';
+import { parseAnswer, type BlockReader } from './answers/large-answers.ts';
 import { answerLimit } from './answers/limits.ts';
 import { nodeTextOf, shownText, type NodeText } from './answers/node-text.ts';
 import { suspensionOf, type EndpointSuspension, type ImpossibleAnswer } from './answers/suspensions.ts';
@@ -39,7 +39,8 @@ export class RpcError extends Error {
 export interface Rpc {
   /**
    * The `result` of one call. Throws RpcError. With `accept`, the endpoints are asked in turn until `accept` returns true for a result; if
-   * it never does, the first result is returned. With `keep`, a block is returned with only the transactions of these signatures and addresses.
+   * it never does, the first result is returned. With `keep`, a block is returned with only the transactions of these signatures and addresses, as
+   * `reader` reads them.
    */
   call(
     method: string,
@@ -47,6 +48,7 @@ export interface Rpc {
     signal?: Abortable,
     accept?: (result: unknown) => boolean | Promise<boolean>,
     keep?: ReadonlySet<string>,
+    reader?: BlockReader,
   ): Promise<unknown>;
 }
 
@@ -148,9 +150,10 @@ interface Question {
   readonly timeoutMs: number;
   readonly signal: Abortable | undefined;
   readonly keep: ReadonlySet<string> | undefined;
+  readonly reader: BlockReader | undefined;
 }
 
-async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal, keep }: Question): Promise<Attempt> {
+async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal, keep, reader }: Question): Promise<Attempt> {
   const { post, textOf, suspension } = endpoint;
   const limit = answerLimit(method);
   const suspend = (what: ImpossibleAnswer['what']): Attempt => {
@@ -168,7 +171,7 @@ async function attempt(endpoint: Endpoint, { id, method, body, timeoutMs, signal
     case 'failed':
       return failed('unreachable', textOf(answered.reason));
     case 'answered': {
-      const parsing = parseAnswer(answered.bytes, keep);
+      const parsing = parseAnswer(answered.bytes, keep, reader);
       const parsed = parsing instanceof Promise ? await parsing : parsing;
       if (parsed.kind === 'too_deep') return suspend('too_deep');
       if (parsed.kind === 'busy') return { ...failed('unreachable', 'Too many long answers are being read.'), sick: false };
@@ -249,9 +252,10 @@ async function firstEnded(asked: ReadonlySet<Promise<Asked>>, withinMs: number):
 function rpcOver(endpoints: readonly Endpoint[], { timeoutMs, hedgeAfterMs, nextId }: Calling): WatchedRpc {
   return {
     health: () => endpoints.map(healthOf),
-    async call(method, params, signal, accept, keep) {
+    async call(method, params, signal, accept, keep, reader) {
       const id = nextId();
-      const question: Question = { id, method, body: JSON.stringify({ jsonrpc: '2.0', id, method, params }), timeoutMs, signal, keep };
+      const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
+      const question: Question = { id, method, body, timeoutMs, signal, keep, reader };
       const queue = [...byHealth(endpoints)];
       const asked = new Set<Promise<Asked>>();
       const askNext = (): void => {

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { beginThread } from '../../../runtime/thread/restarting-thread.ts';
-import { programUrl } from '../../../runtime/thread/programs.ts';
+import { programUrl, type ProgramName } from '../../../runtime/thread/programs.ts';
 import { blockIn, keepTransactions } from './keep-transactions.ts';
 import { isTooDeep } from './nesting.ts';
 
@@ -31,16 +31,26 @@ export type FromParser =
   | { readonly id: number; readonly kind: 'answer'; readonly answer: unknown }
   | { readonly id: number; readonly kind: 'malformed' | 'too_deep' };
 
+/** Reads the transactions of blocks: by a function, which changes the answer itself, and in a thread that has the same function if the answer is long. */
+export interface BlockReader {
+  readonly thread: ProgramName;
+  readonly read: (answer: unknown, keep: ReadonlySet<string>) => void;
+}
+
+/** Leaves the transactions as the node sent them. */
+const plainReader: BlockReader = { thread: 'answers-thread', read: keepTransactions };
+
 /** `busy`: too many answers are being parsed, or the thread failed. */
 export type Parsed = { readonly kind: 'parsed'; readonly answer: unknown } | { readonly kind: 'malformed' | 'too_deep' | 'busy' };
 
 interface Waiting {
+  readonly thread: Worker;
   readonly bytes: number;
   readonly items: unknown[];
   readonly settle: (parsed: Parsed) => void;
 }
 
-let thread: Worker | null = null;
+const threads = new Map<ProgramName, Worker>();
 let idle: NodeJS.Timeout | undefined;
 let lastId = 0;
 let waitingBytes = 0;
@@ -48,46 +58,47 @@ const waiting = new Map<number, Waiting>();
 
 /**
  * Parses a JSON-RPC answer, or the notification of a block; a long one in another thread. The caller must not use `json` afterwards. With `keep`, a block is returned with
- * only the transactions of these signatures and addresses. Never rejects.
+ * only the transactions of these signatures and addresses, as the reader reads them. Never rejects.
  */
-export function parseAnswer(json: Buffer, keep: ReadonlySet<string> | null = null): Parsed | Promise<Parsed> {
-  return json.length <= largeBytes ? parseHere(json, keep) : parseBeside(json, keep);
+export function parseAnswer(json: Buffer, keep: ReadonlySet<string> | null = null, reader = plainReader): Parsed | Promise<Parsed> {
+  return json.length <= largeBytes ? parseHere(json, keep, reader) : parseBeside(json, keep, reader);
 }
 
-function parseHere(json: Buffer, keep: ReadonlySet<string> | null): Parsed {
+function parseHere(json: Buffer, keep: ReadonlySet<string> | null, { read }: BlockReader): Parsed {
   if (isTooDeep(json)) return { kind: 'too_deep' };
   try {
     const answer: unknown = JSON.parse(json.toString('utf8'));
-    if (keep !== null) keepTransactions(answer, keep);
+    if (keep !== null) read(answer, keep);
     return { kind: 'parsed', answer };
   } catch {
     return { kind: 'malformed' };
   }
 }
 
-async function parseBeside(json: Buffer, keep: ReadonlySet<string> | null): Promise<Parsed> {
+async function parseBeside(json: Buffer, keep: ReadonlySet<string> | null, { thread: name }: BlockReader): Promise<Parsed> {
   const bytes = json.length;
   if (waitingBytes + bytes > maxWaitingBytes) return { kind: 'busy' };
   waitingBytes += bytes;
   clearTimeout(idle);
-  thread ??= begin();
+  const thread = threads.get(name) ?? begin(name);
   const id = ++lastId;
   const { buffer } = json;
   // A buffer with memory of its own is transferred to the thread; a view of shared memory is copied.
   const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === bytes;
   const message: ToParser = { id, json: new Uint8Array(buffer, json.byteOffset, bytes), keep };
-  const parsed = new Promise<Parsed>((resolve) => waiting.set(id, { bytes, items: [], settle: resolve }));
+  const parsed = new Promise<Parsed>((resolve) => waiting.set(id, { thread, bytes, items: [], settle: resolve }));
   thread.ref();
   thread.postMessage(message, isOwn ? [buffer] : []);
   return await parsed;
 }
 
-function begin(): Worker {
-  const worker = beginThread(programUrl('answers-thread'), 'answers', {});
+function begin(name: ProgramName): Worker {
+  const worker = beginThread(programUrl(name), name === 'answers-thread' ? 'answers' : 'blocks', {});
+  threads.set(name, worker);
   worker.on('message', (message: FromParser) => take(message));
   // The error needs no log entry of its own: every waiting answer reports it.
-  worker.on('error', () => lose(worker));
-  worker.on('exit', () => lose(worker));
+  worker.on('error', () => lose(name, worker));
+  worker.on('exit', () => lose(name, worker));
   return worker;
 }
 
@@ -105,20 +116,18 @@ function settle(id: number, one: Waiting, parsed: Parsed): void {
   waiting.delete(id);
   waitingBytes -= one.bytes;
   one.settle(parsed);
-  if (waiting.size > 0 || thread === null) return;
-  thread.unref();
-  const ending = thread;
+  if (waiting.size > 0) return;
+  for (const thread of threads.values()) thread.unref();
   idle = setTimeout(() => {
-    if (thread === ending) thread = null;
-    void ending.terminate();
+    for (const thread of threads.values()) void thread.terminate();
+    threads.clear();
   }, idleMs);
   idle.unref();
 }
 
-function lose(worker: Worker): void {
-  if (thread !== worker) return;
-  thread = null;
-  for (const [id, one] of waiting) settle(id, one, { kind: 'busy' });
+function lose(name: ProgramName, worker: Worker): void {
+  if (threads.get(name) === worker) threads.delete(name);
+  for (const [id, one] of waiting) if (one.thread === worker) settle(id, one, { kind: 'busy' });
 }
 
 function withItems(answer: unknown, items: readonly unknown[]): unknown {
