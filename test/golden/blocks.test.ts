@@ -17,9 +17,12 @@ import { BlocksSource } from '../../ingest/src/sources/blocks/blocks-source.ts';
 import { digestLines, readLogsHead, readLogsLines } from '../../ingest/src/sources/pubsub/logs.ts';
 import { ReplaySource } from '@sluice/ingest/sources/replay/replay-source.ts';
 import { readWholeSighting } from '../../ingest/src/sources/rpc/whole-sighting.ts';
+import { pair as dlmmPair, pairLength as dlmmPairLength } from '../../venues/src/meteora/dlmm/layout.ts';
+import { accountDiscriminators as dlmmDiscriminators, programId as dlmmProgram } from '../../venues/src/meteora/dlmm/program.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { createHarness, recordingLog, type Harness } from '../ingest/harness.ts';
 import { logsFrame } from '../ingest/log-frames.ts';
+import { accountJson } from '../ingest/scripted-node.ts';
 import { fastClock } from '../support/clocks.ts';
 import { fuzzCases, fuzzMs } from '../support/fuzz.ts';
 import { answerUpdate, type Answer } from '../support/servers/grpc-updates.ts';
@@ -37,7 +40,7 @@ interface Block extends Json {
 
 /** Blocks, and how many of their swaps have an event of a venue. The swaps of Orca of 2024 have none. */
 const slots = [332_254_908, 285_000_037] as const;
-const swaps: Readonly<Record<number, number>> = { 332_254_908: 86, 285_000_037: 118 };
+const swaps: Readonly<Record<number, number>> = { 332_254_908: 94, 285_000_037: 121 };
 /** The name of a venue in the list of swaps. */
 const listed = (name: string): string => (name === 'raydium-amm' ? 'raydium-amm-v4' : name);
 const listedVenues = new Set(venues.map(({ name }) => listed(name)));
@@ -65,10 +68,21 @@ interface Reader {
   readonly blocks: number[];
 }
 
+/** Accounts of the DLMM pairs that traded, which show only the width of their bins. */
+function dlmmPairs(slot: number): ReadonlyMap<string, unknown> {
+  const account = Buffer.alloc(dlmmPairLength);
+  account.set(dlmmDiscriminators.pair);
+  account.writeUInt16LE(10, dlmmPair.binStep);
+  const lines = fixtureBytes(`blocks/${slot}.swaps.jsonl`).toString().trim().split('\n');
+  const pools = lines.map((line) => JSON.parse(line) as Record<string, string>).filter(({ venue }) => venue === 'meteora-dlmm');
+  return new Map(pools.map(({ pool }) => [pool!, accountJson(dlmmProgram, account)]));
+}
+
 /** Everything behind the sources, without a publisher. `getTransaction` returns what the block has. */
 function reader(transactions: readonly Item[], slot: number): Reader {
   const bySignature = new Map(transactions.map((item) => [signatureOf(item), item]));
   const harness = createHarness({
+    accounts: dlmmPairs(slot),
     answer: async (method, params) =>
       method === 'getTransaction' ? { ...bySignature.get(String(params[0])), slot, blockTime: 1_744_215_033 } : undefined,
   });

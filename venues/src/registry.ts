@@ -1,5 +1,6 @@
 import type { VenueName } from '@sluice/shared/wire/venues.ts';
 import { meteoraDammV2 } from './meteora/damm-v2/index.ts';
+import { meteoraDlmm } from './meteora/dlmm/index.ts';
 import { orcaWhirlpool } from './orca/whirlpool/index.ts';
 import { pump } from './pump/curve/index.ts';
 import { pumpAmm } from './pump/amm/index.ts';
@@ -10,7 +11,17 @@ import { launchLab } from './raydium/launchlab/index.ts';
 import type { Venue } from './seam/venue.ts';
 
 /** All venues that ingest decodes. To add one, add a line. */
-export const venues: readonly Venue[] = [pump, pumpAmm, launchLab, raydiumCpmm, raydiumAmm, raydiumClmm, meteoraDammV2, orcaWhirlpool];
+export const venues: readonly Venue[] = [
+  pump,
+  pumpAmm,
+  launchLab,
+  raydiumCpmm,
+  raydiumAmm,
+  raydiumClmm,
+  meteoraDammV2,
+  meteoraDlmm,
+  orcaWhirlpool,
+];
 
 export const venueByProgram: ReadonlyMap<string, Venue> = new Map(venues.map((venue) => [venue.programId, venue]));
 /** The account that signs the self-CPI events of each program that has such events. */

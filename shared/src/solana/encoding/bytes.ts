@@ -81,6 +81,10 @@ export class BorshReader {
     return from < 0 ? 0 : this.view.getUint32(from, true);
   }
 
+  i32(): number {
+    return this.u32() | 0;
+  }
+
   u64(): bigint {
     const from = this.take(8);
     return from < 0 ? 0n : this.view.getBigUint64(from, true);

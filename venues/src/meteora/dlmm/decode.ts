@@ -1,0 +1,162 @@
+import type { BorshReader } from '@sluice/shared/solana/encoding/bytes.ts';
+import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { token2022Program } from '@sluice/shared/solana/well-known.ts';
+import { accountDecoder, malformed, noTerms, recordDecoder } from '../../kit/decode.ts';
+import { decimalsOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
+import { sentFrom } from '../../kit/transfers.ts';
+import type {
+  AccountConstants,
+  DecodeContext,
+  DecodedConstants,
+  EmittingInstruction,
+  LiquidityChanged,
+  Pair,
+  PriceState,
+  VenueEvent,
+  VenueTrade,
+} from '../../seam/venue.ts';
+import { priceOfBin, priceOne } from './bin-price.ts';
+import { swapLength } from './layout.ts';
+import { decodePair } from './pair.ts';
+import * as program from './program.ts';
+
+interface Swapped {
+  readonly pool: string;
+  readonly trader: string;
+  readonly startBin: number;
+  readonly endBin: number;
+  /** What reached the vault, and what left it, with the fee of the program. */
+  readonly input: bigint;
+  readonly output: bigint;
+  /** X comes in. */
+  readonly isSell: boolean;
+  /** The whole fee. The parts of the protocol and of the host are in it. */
+  readonly fee: bigint;
+  readonly protocol: bigint;
+  readonly host: bigint;
+}
+
+/** The mints at these places of an instruction on a pair; null if it has another form. Each mint must be one of the transaction. */
+function pairAt(
+  { accounts }: EmittingInstruction,
+  balances: readonly TokenBalance[] | null,
+  pool: string,
+  at: { readonly pair: number; readonly mintX: number; readonly mintY: number },
+): Pair | null {
+  const [baseMint, quoteMint] = [accounts[at.mintX], accounts[at.mintY]];
+  if (accounts[at.pair] !== pool || baseMint === undefined || quoteMint === undefined) return null;
+  const isMint = (coin: string): boolean => balances?.some(({ mint }) => mint === coin) === true;
+  return isMint(baseMint) && isMint(quoteMint) ? { baseMint, quoteMint } : null;
+}
+
+/** The price of a bin; invalid if it has none. */
+function stateOfBin(step: number, id: number): PriceState {
+  const price = priceOfBin(step, id);
+  return { priceQuote: price ?? 0n, priceBase: price === null ? 0n : priceOne, reserves: null, depth: null };
+}
+
+/** What the coin withheld of the input: the user sent more than what reached the pair and the host. */
+function withheldOf(emitting: EmittingInstruction, { isSell, input, pool }: Swapped): bigint {
+  const { accounts } = emitting;
+  const { pair, userIn, programX, programY } = program.swapAccounts;
+  if (accounts[pair] !== pool || accounts[isSell ? programX : programY] !== token2022Program) return 0n;
+  const sent = sentFrom(emitting, accounts[userIn]!);
+  return sent > input ? sent - input : 0n;
+}
+
+function tradeOf(swapped: Swapped, context: DecodeContext): VenueEvent | string | null {
+  const { pool, trader, startBin, endBin, input, output, isSell, fee, protocol, host } = swapped;
+  const through = input - fee;
+  if (through < 0n || protocol + host > fee) return 'has an invalid amount';
+  const emitting = context.instruction();
+  if (emitting === null) return null;
+  const withheld = withheldOf(emitting, swapped);
+  const charges: readonly Charge[] = [
+    ['lp', fee - protocol - host, input, 'in'],
+    ['protocol', protocol, input, 'in'],
+    ['host', host, input, 'in'],
+    ['transfer', withheld, input + withheld, 'in'],
+  ];
+  const pair = pairAt(emitting, context.tokenBalances, pool, program.swapAccounts);
+  const unknown = { priceQuote: 0n, priceBase: 0n, reserves: null, depth: null };
+  const trade = swapTrade({ isSell, through, left: output, charges }, { pool, pair, trader, before: null, ...unknown });
+  return { ...trade, needs: { account: pool, facts: [BigInt(startBin), BigInt(endBin)] } };
+}
+
+function readSwap(reader: BorshReader, context: DecodeContext): VenueEvent | string | null {
+  const [pool, trader] = [reader.address(), reader.address()];
+  const [startBin, endBin] = [reader.i32(), reader.i32()];
+  const [input, output, isSell] = [reader.u64(), reader.u64(), reader.bool()];
+  const [fee, protocol] = [reader.u64(), reader.u64()];
+  reader.skip(16); // fee_bps
+  const host = reader.u64();
+  return reader.failed ? '' : tradeOf({ pool, trader, startBin, endBin, input, output, isSell, fee, protocol, host }, context);
+}
+
+/** Sets the prices of the bins at which the swap began and ended. */
+export function completeTrade(trade: VenueTrade, { binStep }: AccountConstants): VenueTrade {
+  const [start, end] = trade.needs!.facts.map((bin) => stateOfBin(Number(binStep), Number(bin)));
+  return { ...trade, ...end!, before: start! };
+}
+
+function readCreated(reader: BorshReader, context: DecodeContext): VenueEvent | string | null {
+  const pool = reader.address();
+  reader.skip(2); // bin_step
+  const [baseMint, quoteMint] = [reader.address(), reader.address()];
+  const emitting = context.instruction();
+  if (emitting === null) return null;
+  const creator = emitting.accounts[program.funderAccount];
+  if (creator === undefined) return 'was emitted by an instruction without accounts';
+  return {
+    type: 'poolCreated',
+    pool,
+    baseMint,
+    quoteMint,
+    baseDecimals: decimalsOf(context.tokenBalances, baseMint),
+    quoteDecimals: decimalsOf(context.tokenBalances, quoteMint),
+    reserves: null,
+    creator,
+    timestamp: null,
+  };
+}
+
+const readLiquidity =
+  (type: LiquidityChanged['type']) =>
+  (reader: BorshReader, context: DecodeContext): VenueEvent | null => {
+    const [pool, provider] = [reader.address(), reader.address()];
+    reader.skip(32); // position
+    const [baseAmount, quoteAmount] = [reader.u64(), reader.u64()];
+    const emitting = context.instruction();
+    if (emitting === null) return null;
+    const pair = pairAt(emitting, context.tokenBalances, pool, program.liquidityAccounts);
+    return { type, pool, pair, provider, baseAmount, quoteAmount, lpAmount: null, left: null, state: null, timestamp: null };
+  };
+
+const { eventDiscriminators } = program;
+export const decode = recordDecoder(
+  [
+    { discriminator: eventDiscriminators.swap, name: 'Swap', minLength: swapLength, read: readSwap },
+    { discriminator: eventDiscriminators.created, name: 'LbPairCreate', read: readCreated },
+    { discriminator: eventDiscriminators.added, name: 'AddLiquidity', read: readLiquidity('liquidityAdded') },
+    { discriminator: eventDiscriminators.removed, name: 'RemoveLiquidity', read: readLiquidity('liquidityRemoved') },
+  ],
+  program.ignoredEvents,
+);
+
+export function constantsOf(data: Uint8Array): DecodedConstants {
+  const pair = decodePair(data);
+  return pair === null ? malformed('not a pair') : { kind: 'decoded', constants: { binStep: BigInt(pair.binStep) } };
+}
+
+export const decodeAccount = accountDecoder(
+  program.accountDiscriminators.pair,
+  (data) => {
+    const pair = decodePair(data);
+    const price = pair === null ? null : stateOfBin(pair.binStep, pair.activeId);
+    if (pair === null || price === null || price.priceBase === 0n) return 'LbPair too short, or without a price';
+    const coins = { baseMint: pair.mintX, quoteMint: pair.mintY, baseVault: pair.reserveX, quoteVault: pair.reserveY };
+    const own = { vaultOwner: null, tokenCreator: null, virtualBase: 0n, virtualQuote: 0n };
+    return { type: 'pool', ...coins, ...own, price, ...noTerms };
+  },
+  program.ignoredAccounts,
+);

@@ -1,0 +1,36 @@
+import { anchorNames, bytes } from '../../kit/decode.ts';
+
+/** Meteora DLMM. Discriminators: first eight bytes of sha256 of `event:Name`, `account:Name`. */
+export const programId = 'LBUZKhRxPF3XUpBCjp4YzTKgLccjZhTSDM9YuVaPwxo';
+export const eventAuthority = 'D1ZN9Wj1fRSUQfCjhvnu1hqDMT7hzjzBBpi12nVniYD6';
+
+export const eventDiscriminators = {
+  swap: bytes('516ce3becdd00ac4'),
+  created: bytes('b94afc7d1bd7bc6f'),
+  added: bytes('1f5e7d5ae3343dba'),
+  removed: bytes('74f461e8671f983a'),
+} as const;
+
+export const accountDiscriminators = { pair: bytes('210b3162b565b10d') } as const;
+
+/** Places among the accounts, the same in all six instructions that swap. */
+export const swapAccounts = { pair: 0, userIn: 4, mintX: 6, mintY: 7, programX: 11, programY: 12 } as const;
+/** Of the instructions that move liquidity in both coins. Those for one coin name only that coin. */
+export const liquidityAccounts = { pair: 1, mintX: 7, mintY: 8 } as const;
+/** Who pays for a new pair, in all instructions that open one. */
+export const funderAccount = 8;
+
+/** Known events without a trade, a new pool or liquidity that comes or goes. A limit order waits apart from the liquidity. */
+export const ignoredEvents = anchorNames(
+  'event',
+  `CancelLimitOrderEvt ClaimFee ClaimFee2 ClaimReward ClaimReward2 CloseLimitOrderEvt CompositionFee DecreasePositionLength
+  DynamicFeeParameterUpdate FeeParameterUpdate FundReward GoToABin IncreaseObservation IncreasePositionLength InitializeReward PlaceLimitOrderEvt
+  PositionClose PositionCreate Rebalancing SetPositionPermissionlessOperationBitsEvt UpdatePositionLockReleasePoint UpdatePositionOperator
+  Swap2Evt UpdateRewardDuration UpdateRewardFunder WithdrawIneligibleReward`,
+);
+
+export const ignoredAccounts = anchorNames(
+  'account',
+  `BinArray BinArrayBitmapExtension ClaimFeeOperator DummyZcAccount LimitOrder Operator Oracle PositionV2 PresetParameter PresetParameter2
+  TokenBadge`,
+);
