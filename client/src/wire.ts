@@ -127,7 +127,7 @@ export interface Trade {
   readonly solAmount: number | null;
   /** quoteAmount in whole quote coins. UI number (float64). */
   readonly quoteUiAmount: number;
-  /** Null if neither the reserves nor the amounts give a price. There is no price event then. */
+  /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
@@ -135,6 +135,8 @@ export interface Trade {
   readonly marketCapSol: number | null;
   /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
+  /** Null if the main pool is not known. */
+  readonly mainPool: string | null;
   /** Null if the event on the chain does not show it. */
   readonly priceQuoteBefore: number | null;
   /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
@@ -210,6 +212,8 @@ export interface Price {
   readonly marketCapSol: number | null;
   /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
+  /** Null if the main pool is not known. */
+  readonly mainPool: string | null;
   /** The SOL/USD price that the USD values use; null if it is unknown. */
   readonly solUsd: {
     /** USD for one SOL. UI number (float64). */
@@ -297,7 +301,7 @@ export interface NewToken {
     readonly tokenAmount: number;
     readonly solAmount: number | null;
   } | null;
-  /** Null if neither the reserves nor the amounts give a price. There is no price event then. */
+  /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
@@ -435,7 +439,7 @@ export interface Migration {
   readonly solAmount: number | null;
   /** Quote coins that the fee of the migration takes. 0 if the quote coin is not SOL: the migrator then pays the fee in lamports. Raw integer in its smallest unit, as a decimal string. */
   readonly migrationFee: string;
-  /** Null if neither the reserves nor the amounts give a price. There is no price event then. */
+  /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
@@ -480,13 +484,13 @@ export interface Candle {
   readonly interval: '1s' | '5s' | '15s' | '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
   /** Begin of the interval, Unix seconds of block time; a multiple of the interval. */
   readonly start: number;
-  /** Quote coins for one token in the main pool before the first trade, without fees. UI number (float64). */
+  /** Quote coins for one token in the main pool before the first slot, without fees. Only prices of slots count. UI number (float64). */
   readonly open: number;
   /** Highest, `open` included. UI number (float64). */
   readonly high: number;
   /** Lowest, `open` included. UI number (float64). */
   readonly low: number;
-  /** After the last trade, without fees. UI number (float64). */
+  /** Price of the last slot, without fees. UI number (float64). */
   readonly close: number;
   /** Null if no trade had a price in USD. This also holds for the next three fields. */
   readonly openUsd: number | null;
@@ -1444,13 +1448,13 @@ export interface CandlePage {
   readonly candles: readonly ({
     /** Begin of the interval, Unix seconds of block time; a multiple of the interval. */
     readonly start: number;
-    /** Quote coins for one token in the main pool before the first trade, without fees. UI number (float64). */
+    /** Quote coins for one token in the main pool before the first slot, without fees. Only prices of slots count. UI number (float64). */
     readonly open: number;
     /** Highest, `open` included. UI number (float64). */
     readonly high: number;
     /** Lowest, `open` included. UI number (float64). */
     readonly low: number;
-    /** After the last trade, without fees. UI number (float64). */
+    /** Price of the last slot, without fees. UI number (float64). */
     readonly close: number;
     /** Null if no trade had a price in USD. This also holds for the next three fields. */
     readonly openUsd: number | null;
@@ -1527,7 +1531,7 @@ export interface TradePage {
     readonly solAmount: number | null;
     /** quoteAmount in whole quote coins. UI number (float64). */
     readonly quoteUiAmount: number;
-    /** Null if neither the reserves nor the amounts give a price. There is no price event then. */
+    /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
     readonly priceQuote: number | null;
     readonly priceSol: number | null;
     readonly priceUsd: number | null;
@@ -1535,6 +1539,8 @@ export interface TradePage {
     readonly marketCapSol: number | null;
     /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
     readonly marketCapUsd: number | null;
+    /** Null if the main pool is not known. */
+    readonly mainPool: string | null;
     /** Null if the event on the chain does not show it. */
     readonly priceQuoteBefore: number | null;
     /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */

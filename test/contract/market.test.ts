@@ -124,9 +124,9 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
       fc.asyncProperty(fc.array(shape, { minLength: 1, maxLength: 120 }), fc.integer({ min: 1, max: 40 }), async (shapes, perBatch) => {
         const mints = [freshMint(), freshMint(), freshMint()];
         let atS = someS;
-        const trades = shapes.map(({ mint, afterS, ...values }) => {
+        const trades = shapes.map(({ mint, afterS, ...values }, index) => {
           atS += Math.max(0, afterS % 100);
-          return tradeOf({ mint: mints[mint]!, atS: afterS < 0 ? atS + afterS : atS, ...values });
+          return { ...tradeOf({ mint: mints[mint]!, atS: afterS < 0 ? atS + afterS : atS, ...values }), slot: 1_000 + index };
         });
         await publish(first, trades, perBatch);
         for (const mint of mints)
@@ -285,6 +285,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     const mint = freshMint();
     const migration = {
       ...migrationEvent(mint),
+      slot: 380_146_926,
       poolAddress: addressOf(920_000),
       quoteAmount: '84000000000',
       blockTime: someS + 30,
@@ -293,7 +294,7 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     await publish(first, [
       tradeOf({ mint, atS: someS, price: 0.5 }),
       tradeOf({ mint, atS: someS, before: 50, price: 60, pool: 'pump-amm', poolAddress: addressOf(920_009), depthSol: 9 }),
-      tradeOf({ mint, atS: someS, price: 0.25 }),
+      { ...tradeOf({ mint, atS: someS, price: 0.25 }), slot: 380_146_924 },
       migration,
       tradeOf({ mint, atS: someS + 31, before: 0.5625, price: 0.75, pool: 'pump-amm', depthSol: 84 }),
       tradeOf({ mint, atS: someS + 31, price: 0.0625, pool: 'pump-amm', poolAddress: addressOf(920_009), depthSol: 85 }),

@@ -35,7 +35,10 @@ describe('the publication of candles', () => {
     expect(publish(desk, 100)).toEqual([]);
     expect(publish(desk, 499)).toEqual([]);
     expect(publish(desk, 500)).toEqual([[0, false]]);
-    expect(publish(desk, 5_000)).toEqual([]);
+    // Once more when its last slot counts.
+    expect(publish(desk, 1_099)).toEqual([]);
+    expect(publish(desk, 1_100)).toEqual([[0, false]]);
+    expect(publish(desk, 4_000)).toEqual([]);
     traded(desk, 5_100, 60);
     expect(publish(desk, 5_100)).toEqual([
       [0, true],
@@ -48,13 +51,18 @@ describe('the publication of candles', () => {
     desk.begin(topic, startS);
     traded(desk, 0, 58);
     publish(desk, 0);
+    publish(desk, 1_000);
     expect(publish(desk, 4_999)).toEqual([]);
     expect(publish(desk, 5_000)).toEqual([[0, true]]);
     expect(publish(desk, 60_000)).toEqual([]);
     traded(desk, 60_000, 130);
     publish(desk, 60_000);
     traded(desk, 60_100, 59);
-    expect(publish(desk, 60_100)).toEqual([[0, true]]);
+    expect(publish(desk, 60_100)).toEqual([]);
+    expect(publish(desk, 61_100)).toEqual([
+      [0, true],
+      [120, false],
+    ]);
   });
 
   it('reports the start from which candles are not published as closed', () => {
@@ -69,11 +77,12 @@ describe('the publication of candles', () => {
     traded(desk, 0, 1);
     expect(noted(0)).toBeUndefined();
     traded(desk, 600, 61, 62);
-    expect(noted(600)).toBe(60);
-    traded(desk, 1_200, 63);
-    expect(noted(1_200)).toBeUndefined();
-    traded(desk, 1_300, 200);
-    expect(noted(1_300)).toBe(180);
+    expect(noted(600)).toBeUndefined();
+    expect(noted(1_000)).toBe(60);
+    traded(desk, 1_700, 63);
+    expect(noted(1_700)).toBeUndefined();
+    traded(desk, 1_800, 200);
+    expect(noted(2_700)).toBe(180);
     // Nothing is open any more, so it starts with the next candle.
     expect(noted(100_000)).toBe(240);
   });

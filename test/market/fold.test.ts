@@ -53,6 +53,7 @@ describe('the changes of a mint', () => {
     const before = (atS: number, from: number | null, price: number, more: Partial<TradeShape> = {}): BusEntry =>
       entryOf(tradeOf({ mint, atS, before: from, price, ...more }));
     const stored = await takeAll([
+      // The two trades of one slot count together.
       [before(someS, 0.25, 0.5), before(someS + 3, 0.5, 0.375), before(someS + 3, 0.375, 0.4375)],
       // The price before this one is not shown, so that of the pool is used.
       [before(someS + 5, null, 0.5625), before(someS + 7, 0.5625, 0.5, { solUsd: 256 })],
@@ -62,7 +63,7 @@ describe('the changes of a mint', () => {
     const candles = await stored.market.buckets(mint, '1s', ...allTime);
     expect(candles.map(({ open, high, low, close }) => [open, high, low, close])).toEqual([
       [0.25, 0.5, 0.25, 0.5],
-      [0.5, 0.5, 0.375, 0.4375],
+      [0.5, 0.5, 0.4375, 0.4375],
       [0.4375, 0.5625, 0.4375, 0.5625],
       [0.5625, 0.5625, 0.5, 0.5],
       [0.5, 0.5, 0.5, 0.5],
@@ -76,6 +77,65 @@ describe('the changes of a mint', () => {
       [128, 128],
     ]);
     expect(await stored.market.buckets(mint, '1h', ...allTime)).toMatchObject([{ open: 0.25, high: 0.5625, low: 0.25, close: 0.5 }]);
+  });
+
+  it('count the price of a slot, and neither a sandwich within a slot, nor a pool that is moved for one slot, nor dust', async () => {
+    let [slot, from] = [1_000, 0.5];
+    /** A trade `slots` after the last one, in the next slot if it is 1. */
+    const next = (slots: number, price: number, more: Partial<TradeShape> = {}): BusEntry => {
+      slot += slots;
+      const trade = tradeOf({ mint, atS: someS + Number(slot >= 1_010), before: from, price, pool: 'pump-amm', ...more });
+      if (Object.keys(more).length === 0) from = price;
+      return entryOf({ ...trade, slot });
+    };
+    const log = [
+      entryOf(migrationEvent(mint, { pool: 'pump-amm', poolAddress: pool, slot: 1_000, blockTime: someS, priceQuote: 0.5 })),
+      next(1, 0.5),
+      // A sandwich within a slot.
+      next(4, 8),
+      next(0, 9),
+      next(0, 0.625),
+      // A pool that is moved for one slot, up and then down, at the boundary of two candles.
+      next(4, 64),
+      next(1, 0.6875),
+      next(1_000, 0.01),
+      next(1, 0.75),
+      // One unit for a lamport, and a lent rival pool.
+      next(4, 1e9, { tokens: 1e-9, depthSol: 0.000_01 }),
+      next(0, 0.75),
+      next(1, 40, { poolAddress: addressOf(920_009), depthSol: 900 }),
+      // A price that stays counts, also if every slot has a trade.
+      next(4, 1),
+      next(1, 1.25),
+      next(1, 1.5),
+    ];
+    const expected = [
+      [0.5, 0.6875, 0.5, 0.6875],
+      [0.6875, 1.5, 0.6875, 1.5],
+    ];
+    for (const size of [1, 2, 5, log.length]) {
+      const batches = Array.from({ length: Math.ceil(log.length / size) }, (_, at) => log.slice(at * size, (at + 1) * size));
+      const candles = await (await takeAll(batches)).market.buckets(mint, '1s', ...allTime);
+      expect(candles.map(({ open, high, low, close }) => [open, high, low, close])).toEqual(expected);
+    }
+  });
+
+  it('do not show a slot before it is known to last, but the first prices of a coin at once', async () => {
+    const stored = new StoredMarket();
+    const closeAt = async (nowUs: number): Promise<number | undefined> =>
+      (await stored.market.buckets(mint, '1h', ...allTime, nowUs)).at(-1)?.close;
+    const at = (slot: number, price: number, receivedUs: number): BusEntry =>
+      entryOf({ ...tradeOf({ mint, atS: someS, price }), slot, ts: { received: receivedUs, published: 0 } });
+    await stored.take([at(10, 0.5, 5_000_000)]);
+    expect(await closeAt(5_000_000)).toBe(0.5);
+    await stored.take([at(20, 8, 7_000_000)]);
+    expect(await closeAt(7_999_999)).toBe(0.5);
+    expect(await closeAt(8_000_000)).toBe(8);
+    // It was moved back in the next slot.
+    await stored.take([at(21, 0.5, 7_200_000)]);
+    expect(await closeAt(7_999_999)).toBe(0.5);
+    expect(await closeAt(8_200_000)).toBe(0.5);
+    expect(await stored.market.buckets(mint, '1h', ...allTime)).toMatchObject([{ high: 0.5, low: 0.5 }]);
   });
 
   it('take the earlier opening of a trade that was read late', async () => {

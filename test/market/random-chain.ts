@@ -10,7 +10,7 @@ import { someS, tradeOf } from './trades.ts';
 type Step =
   | { readonly does: 'slot' }
   | {
-      readonly does: 'trade' | 'late';
+      readonly does: 'trade';
       readonly back: number;
       readonly tokens: number;
       readonly price: number;
@@ -20,23 +20,21 @@ type Step =
   | { readonly does: 'confirm'; readonly slots: number }
   | { readonly does: 'die'; readonly relands: boolean };
 
-const tradeStep = (does: 'trade' | 'late', furthest: number): Arbitrary<Step> =>
-  record({
-    does: constant(does),
-    back: integer({ min: 0, max: furthest }),
-    tokens: integer({ min: 1, max: 4096 }),
-    price: integer({ min: 1, max: 64 }).map((n) => n / 64),
-    // Never equal to a price, so that the candles do not depend on the order of arrival.
-    before: integer({ min: 0, max: 63 }).map((n) => (2 * n + 1) / 128),
-    usd: boolean(),
-  });
+const tradeStep: Arbitrary<Step> = record({
+  does: constant('trade' as const),
+  back: integer({ min: 0, max: 2 }),
+  tokens: integer({ min: 1, max: 4096 }),
+  price: integer({ min: 1, max: 64 }).map((n) => n / 64),
+  // Never equal to a price, so that the candles do not depend on the order of arrival.
+  before: integer({ min: 0, max: 63 }).map((n) => (2 * n + 1) / 128),
+  usd: boolean(),
+});
 
-/** Slots begin, contain trades, are read late, are confirmed, or die; transactions of a dead slot may land again. */
+/** Slots begin, contain trades, are confirmed, or die; transactions of a dead slot may land again. */
 export const chainSteps: Arbitrary<readonly Step[]> = array(
   oneof(
     { weight: 4, arbitrary: constant<Step>({ does: 'slot' }) },
-    { weight: 8, arbitrary: tradeStep('trade', 2) },
-    { weight: 2, arbitrary: tradeStep('late', 200) },
+    { weight: 8, arbitrary: tradeStep },
     { weight: 2, arbitrary: record({ does: constant('confirm' as const), slots: integer({ min: 1, max: 6 }) }) },
     { weight: 2, arbitrary: record({ does: constant('die' as const), relands: boolean() }) },
   ),
@@ -55,8 +53,6 @@ export class RandomChain {
   #confirmed = firstSlot - 1;
   #tickSlot = 0;
   readonly #dead = new Set<number>();
-  /** Slots of which something was read from history, so they live. */
-  readonly #certain = new Set<number>();
 
   constructor(mint: string, steps: readonly Step[]) {
     this.#mint = mint;
@@ -83,9 +79,8 @@ export class RandomChain {
     else if (step.does === 'die') this.#die(step.relands);
     else {
       const slot = this.#slot - step.back;
-      if (this.#dead.has(slot)) return;
-      const isLate = step.does === 'late';
-      if (isLate) this.#certain.add(slot);
+      // A trade that is read after its slot was decided is a sequence of its own.
+      if (this.#dead.has(slot) || slot <= this.#confirmed) return;
       const { tokens, price, before } = step;
       const trade = tradeOf({
         mint: this.#mint,
@@ -95,7 +90,7 @@ export class RandomChain {
         before,
         solUsd: step.usd ? 128 : null,
       });
-      this.#publish(isLate ? { ...trade, slot, commitment: 'confirmed', late: true } : { ...trade, slot });
+      this.#publish({ ...trade, slot });
     }
   }
 
@@ -122,7 +117,7 @@ export class RandomChain {
   #die(relands: boolean): void {
     let slot = this.#confirmed + 1;
     while (this.#dead.has(slot)) slot++;
-    if (slot > this.#slot || this.#certain.has(slot)) return;
+    if (slot > this.#slot) return;
     this.#dead.add(slot);
     const gone = this.#trades.filter((trade) => trade.slot === slot && trade.commitment === 'processed');
     for (const trade of gone.toReversed()) {

@@ -7,6 +7,9 @@ import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.
 /** A moment long ago that is not on the boundary of an interval. */
 export const someS = 1_795_248_017;
 
+/** A slot of this second. The next second begins five slots later. */
+const slotAt = (atS: number): number => 380_146_923 + (atS - someS) * 5;
+
 /** A trade of `tokens` at a price. Both have few binary digits, so that sums are exact. */
 export interface TradeShape {
   readonly mint: string;
@@ -33,6 +36,7 @@ export function tradeOf(shape: TradeShape): TradeEvent {
     pool,
     poolAddress: shape.poolAddress ?? addressOf(pool === 'pump' ? 910_000 : 920_000),
     quoteMint: wrappedSolMint,
+    slot: slotAt(atS),
     blockTime: atS,
     tokenAmount: tokens,
     quoteUiAmount: quote,

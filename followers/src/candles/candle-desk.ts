@@ -1,4 +1,5 @@
 import { candleStart } from '@sluice/shared/market/candles/compose-candles.ts';
+import { lastsMs } from '@sluice/shared/market/pools/slot-prices.ts';
 import { candleIntervals, type CandleInterval, type MintChange } from '@sluice/shared/market/market.ts';
 import { readCandlesTopic } from '@sluice/shared/wire/stream/topics.ts';
 
@@ -14,6 +15,8 @@ export interface CandleDue {
   readonly interval: CandleInterval;
   readonly startS: number;
   readonly closed: boolean;
+  /** All its slots count. If not, it is published again. */
+  readonly lasts: boolean;
   /** It may have been published by the previous keeper. */
   readonly resumed: boolean;
 }
@@ -22,6 +25,10 @@ interface OpenCandle {
   readonly startS: number;
   dirty: boolean;
   resumed: boolean;
+  /** From then on, the prices of all its slots count. */
+  lastsAtMs: number;
+  /** It was published before that. */
+  isPending: boolean;
   closeAtMs: number;
 }
 
@@ -40,7 +47,7 @@ interface Followed {
 
 /**
  * Decides when a candle of a followed topic is published. A candle is published as trades come, at most twice a second, and once more when
- * it is over: when a trade of any mint has a later time, or some seconds after its end by our own clock. It is published again if a trade
+ * its last slot counts and it is over: when a trade of any mint has a later time, or some seconds after its end by our own clock. It is published again if a trade
  * comes late or is retracted. Holds state, but uses no I/O and no clock.
  */
 export class CandleDesk {
@@ -112,8 +119,10 @@ export class CandleDesk {
 
   #touch(followed: Followed, startS: number, atS: number, resumed: boolean, nowMs: number): void {
     let candle = followed.open.get(startS);
-    if (candle === undefined) followed.open.set(startS, (candle = { startS, dirty: true, resumed, closeAtMs: 0 }));
+    if (candle === undefined)
+      followed.open.set(startS, (candle = { startS, dirty: true, resumed, lastsAtMs: 0, isPending: false, closeAtMs: 0 }));
     candle.dirty = true;
+    candle.lastsAtMs = nowMs + lastsMs;
     candle.resumed = resumed;
     const leftS = Math.max(0, startS + candleIntervals[followed.interval] - atS);
     candle.closeAtMs = nowMs + leftS * 1000 + closeAfterMs;
@@ -128,9 +137,13 @@ export class CandleDesk {
       if (followed.open.size === 0) continue;
       const { topic, mint, interval, publishedAtMs } = followed;
       const mayUpdate = nowMs - publishedAtMs >= updateEveryMs;
-      for (const { startS, dirty, resumed, closeAtMs } of [...followed.open.values()].sort((a, b) => a.startS - b.startS)) {
+      for (const { startS, dirty, resumed, lastsAtMs, isPending, closeAtMs } of [...followed.open.values()].sort(
+        (a, b) => a.startS - b.startS,
+      )) {
+        const lasts = nowMs >= lastsAtMs;
         const closed = this.chainS >= startS + candleIntervals[interval] || nowMs >= closeAtMs;
-        if (closed || (dirty && mayUpdate)) due.push({ topic, mint, interval, startS, closed, resumed });
+        if (closed ? lasts : mayUpdate && (dirty || (isPending && lasts)))
+          due.push({ topic, mint, interval, startS, closed, lasts, resumed });
       }
     }
     return due;
@@ -138,11 +151,12 @@ export class CandleDesk {
 
   /** Marks candles that were published, or that had nothing to publish. */
   published(done: readonly CandleDue[], nowMs: number): void {
-    for (const { topic, startS, closed } of done) {
+    for (const { topic, startS, closed, lasts } of done) {
       const followed = this.#topics.get(topic);
       const candle = followed?.open.get(startS);
       if (followed === undefined || candle === undefined) continue;
       candle.dirty = false;
+      candle.isPending = !lasts;
       if (closed) followed.open.delete(startS);
       else followed.publishedAtMs = nowMs;
     }

@@ -164,12 +164,13 @@ export class CandlePublisher {
       return publication === null ? null : { publication, event: { type: 'retract', id: publication.id } };
     }
     const { publication, isRepeat } = this.#published.next(one, candle, one.closed);
-    return one.resumed && isRepeat ? null : { publication, event: candleEvent(publication.id, one, candle, head) };
+    return isRepeat ? null : { publication, event: candleEvent(publication.id, one, candle, head) };
   }
 
   async #candle({ mint, interval, startS }: CandleDue): Promise<Bucket | undefined> {
     const seconds = candleIntervals[interval];
-    const buckets = await this.#parts.market.buckets(mint, baseOf(interval), startS, startS + seconds, seconds);
+    const atUs = this.#parts.clock.wallMs() * 1_000;
+    const buckets = await this.#parts.market.buckets(mint, baseOf(interval), startS, startS + seconds, seconds, atUs);
     return composeBuckets(buckets, interval)[0];
   }
 

@@ -51,7 +51,7 @@ export class MarketLedger {
     },
     undo: (state, at) => {
       const draft = this.#draftOf(state);
-      touchFrom(draft, state.waiting, at);
+      touchAround(draft, state, at);
       draft.dropTrade(state.waiting[at]!);
     },
     mostOfLine: limits.tradesOfMint,
@@ -132,8 +132,7 @@ export class MarketLedger {
     state.nextOrder++;
     const draft = this.#draftOf(state);
     draft.addTrade(one, json);
-    // A trade that comes before others in chain order may change their candles.
-    touchFrom(draft, state.waiting, at);
+    touchAround(draft, state, at);
   }
 
   /** A read of the chain is never retracted, so it is settled at once, before the trades that wait. */
@@ -228,4 +227,12 @@ function withoutBytes({ slot, poolAddress, json }: UndecidedPrice): UndecidedPri
 
 function touchFrom(draft: MintDraft, trades: readonly UndecidedTrade[], at: number): void {
   for (let index = at; index < trades.length; index++) draft.touch(trades[index]!.trade.atS);
+}
+
+/** A trade may change the candles of those after it in chain order, and of the two slots before it, whose prices were not decided. */
+function touchAround(draft: MintDraft, { head, waiting }: MintState, at: number): void {
+  let from = at;
+  while (from > 0 && waiting[from - 1]!.trade.slot >= waiting[at]!.trade.slot - 2) from--;
+  touchFrom(draft, waiting, from);
+  for (const { atS } of [...(head?.slots ?? []), ...(head?.lateSlots ?? [])]) draft.touch(atS);
 }

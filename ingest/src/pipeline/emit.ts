@@ -80,7 +80,7 @@ export class Emitter {
     this.counts.trades++;
     this.#publish(made);
     if (isLate(transaction.slot, pool.tickSlot)) return; // newer prices were published
-    const price = tradePrice(made, trade, solUsd);
+    const price = tradePrice(made, solUsd);
     if (price !== null) this.#publishPrice(pool, transaction.slot, event, price);
   }
 

@@ -167,6 +167,7 @@ function takeRead(token: Token, seen: PoolPrice, curveOver: boolean): boolean {
 /** The price of the event gives the market cap if it is in the main pool and counts; otherwise the last price of the main pool does. */
 function setCap(token: Token, event: TradeEvent | PriceEvent, seen: PoolPrice, solUsd: SolUsdAt | null): void {
   const { main, supply, decimals } = token;
+  event.mainPool = main?.poolAddress ?? null;
   if (main?.poolAddress === event.poolAddress && priceCounts(seen)) return;
   const atMain = main === null ? null : valuation(main.priceQuote, main.quoteMint, supply, decimals!, solUsd);
   event.marketCapSol = atMain?.marketCapSol ?? null;

@@ -65,7 +65,7 @@ export function tokenTrade(trade: VenueTrade, flipped: boolean): TokenTrade {
   };
 }
 
-/** The trade of the contract. Its price is that of the reserves after it; if these give none, that of its own amounts, or null. */
+/** The trade of the contract. Its price is that of the pool after it, and null if the pool has none: its own amounts never set a price. */
 export function tradeEvent(
   seen: Seen,
   path: string,
@@ -75,9 +75,7 @@ export function tradeEvent(
   completes: boolean,
 ): TradeEvent {
   const { baseDecimals, quoteDecimals, quoteMint, supply } = market;
-  const price =
-    priceOf(trade, baseDecimals, quoteDecimals) ??
-    priceOf({ priceQuote: trade.quoteAmount, priceBase: trade.baseAmount }, baseDecimals, quoteDecimals);
+  const price = priceOf(trade, baseDecimals, quoteDecimals);
   const { priceQuote, priceSol, priceUsd, marketCapSol, marketCapUsd } = valuation(price, quoteMint, supply, baseDecimals, solUsd);
   const quoteUiAmount = toUi(trade.quoteAmount, quoteDecimals);
   const event: TradeEvent = {
@@ -107,6 +105,7 @@ export function tradeEvent(
     priceUsd,
     marketCapSol,
     marketCapUsd,
+    mainPool: null,
     priceQuoteBefore: trade.before === null ? null : priceOf(trade.before, baseDecimals, quoteDecimals),
     fees: chargedFees(trade.fees, market.mint, quoteMint),
     feeTotal: trade.feeTotal.toString(),
@@ -130,9 +129,8 @@ function balanceAfter(balances: readonly TokenBalance[] | null, owner: string, m
 }
 
 /** The tick of a trade; null if the pool's state gives no price. */
-export function tradePrice(trade: TradeEvent, { priceBase, priceQuote }: TokenTrade, solUsd: SolUsdAt | null): PriceEvent | null {
-  if (trade.priceQuote === null || priceBase <= 0n || priceQuote <= 0n) return null;
-  return priceEvent(`${trade.id}.price`, trade, 'trade', trade.priceQuote, trade, solUsd);
+export function tradePrice(trade: TradeEvent, solUsd: SolUsdAt | null): PriceEvent | null {
+  return trade.priceQuote === null ? null : priceEvent(`${trade.id}.price`, trade, 'trade', trade.priceQuote, trade, solUsd);
 }
 
 /** Where and when a price was seen. */
@@ -151,6 +149,7 @@ export function accountPrice(
   if (price === null) return null;
   const values = {
     ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
+    mainPool: null,
     reserves: state.reserves === null ? null : wireReserves(state.reserves),
     ...(state.depth !== null && { depth: state.depth.toString() }),
   };
@@ -162,7 +161,7 @@ function priceEvent(
   seen: PriceSeen & Pick<PriceEvent, 'mint' | 'quoteMint' | 'pool' | 'poolAddress'>,
   source: PriceEvent['source'],
   priceQuote: number,
-  values: Pick<PriceEvent, 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'reserves' | 'depth'>,
+  values: Pick<PriceEvent, 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'mainPool' | 'reserves' | 'depth'>,
   solUsd: SolUsdAt | null,
 ): PriceEvent {
   const event: PriceEvent = {
@@ -183,6 +182,7 @@ function priceEvent(
     priceUsd: values.priceUsd,
     marketCapSol: values.marketCapSol,
     marketCapUsd: values.marketCapUsd,
+    mainPool: values.mainPool,
     solUsd,
     reserves: values.reserves,
   };

@@ -84,7 +84,14 @@ export class InProcessMarket implements MarketStore {
 
   // --- Reader.
 
-  async buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]> {
+  async buckets(
+    mint: string,
+    interval: BaseInterval,
+    fromS: number,
+    toS: number,
+    limit: number,
+    nowUs = Number.POSITIVE_INFINITY,
+  ): Promise<readonly Bucket[]> {
     const state = this.#mints.get(mint);
     if (state === undefined || limit <= 0) return [];
     const nowMs = performance.now();
@@ -94,7 +101,7 @@ export class InProcessMarket implements MarketStore {
       if (expiresAtMs <= nowMs || chunkStartS >= toS || chunkStartS + chunkS <= fromS) continue;
       for (const [startS, tally] of tallies) settled.set(startS, tally);
     }
-    return currentBuckets({ head: state.head, undecided: undecidedOf(state), settled }, { interval, fromS, toS, limit });
+    return currentBuckets({ head: state.head, undecided: undecidedOf(state), settled }, { interval, fromS, toS, limit, nowUs });
   }
 
   async summary(mint: string, nowS: number): Promise<MarketSummary> {

@@ -35,8 +35,11 @@ export interface MarketSummary {
 export const summarySeconds = 86_400;
 
 export interface MarketReader {
-  /** Buckets with trades in `[fromS, toS)`, oldest first. At most `limit`; the newest ones if there are more. */
-  buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]>;
+  /**
+   * Buckets with trades in `[fromS, toS)`, oldest first. At most `limit`; the newest ones if there are more. `nowUs`: Unix microseconds; without
+   * it, the newest slot counts at once.
+   */
+  buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number, nowUs?: number): Promise<readonly Bucket[]>;
   /**
    * The initial state of a warm token, all of one moment: the checkpoint, the minutes of the last 24 hours, and the newest price event of
    * the main pool (its JSON as published; null if none is stored).

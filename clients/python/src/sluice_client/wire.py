@@ -178,13 +178,15 @@ class Trade(TypedDict):
     quoteUiAmount: float
     """quoteAmount in whole quote coins. UI number (float64)."""
     priceQuote: float | None
-    """Null if neither the reserves nor the amounts give a price. There is no price event then."""
+    """Null if the pool has no price after the event, because it is empty. There is no price event then."""
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    mainPool: str | None
+    """Null if the main pool is not known."""
     priceQuoteBefore: float | None
     """Null if the event on the chain does not show it."""
     fees: list[Fee]
@@ -246,6 +248,8 @@ class Price(TypedDict):
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    mainPool: str | None
+    """Null if the main pool is not known."""
     solUsd: PriceSolUsd | None
     """The SOL/USD price that the USD values use; null if it is unknown."""
     reserves: Reserves | None
@@ -317,7 +321,7 @@ class NewToken(TypedDict):
     initialBuy: InitialBuy | None
     """What the creating wallet bought in the same transaction."""
     priceQuote: float | None
-    """Null if neither the reserves nor the amounts give a price. There is no price event then."""
+    """Null if the pool has no price after the event, because it is empty. There is no price event then."""
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None
@@ -429,7 +433,7 @@ Migration = TypedDict(
         "solAmount": float | None,
         # Quote coins that the fee of the migration takes. 0 if the quote coin is not SOL: the migrator then pays the fee in lamports. Raw integer in its smallest unit, as a decimal string.
         "migrationFee": str,
-        # Null if neither the reserves nor the amounts give a price. There is no price event then.
+        # Null if the pool has no price after the event, because it is empty. There is no price event then.
         "priceQuote": float | None,
         "priceSol": float | None,
         "priceUsd": float | None,
@@ -474,13 +478,13 @@ class Candle(TypedDict):
     start: int
     """Begin of the interval, Unix seconds of block time; a multiple of the interval."""
     open: float
-    """Quote coins for one token in the main pool before the first trade, without fees. UI number (float64)."""
+    """Quote coins for one token in the main pool before the first slot, without fees. Only prices of slots count. UI number (float64)."""
     high: float
     """Highest, `open` included. UI number (float64)."""
     low: float
     """Lowest, `open` included. UI number (float64)."""
     close: float
-    """After the last trade, without fees. UI number (float64)."""
+    """Price of the last slot, without fees. UI number (float64)."""
     openUsd: float | None
     """Null if no trade had a price in USD. This also holds for the next three fields."""
     highUsd: float | None
@@ -1082,13 +1086,13 @@ class CandlePageCandle(TypedDict):
     start: int
     """Begin of the interval, Unix seconds of block time; a multiple of the interval."""
     open: float
-    """Quote coins for one token in the main pool before the first trade, without fees. UI number (float64)."""
+    """Quote coins for one token in the main pool before the first slot, without fees. Only prices of slots count. UI number (float64)."""
     high: float
     """Highest, `open` included. UI number (float64)."""
     low: float
     """Lowest, `open` included. UI number (float64)."""
     close: float
-    """After the last trade, without fees. UI number (float64)."""
+    """Price of the last slot, without fees. UI number (float64)."""
     openUsd: float | None
     """Null if no trade had a price in USD. This also holds for the next three fields."""
     highUsd: float | None

@@ -113,7 +113,7 @@ async function readCandles(market: Pick<MarketReader, 'buckets'>, question: Cand
   const ratio = seconds / baseIntervals[base];
   // Read one more candle than requested, because the oldest may be incomplete.
   const most = (limit + 1) * ratio;
-  const buckets = await market.buckets(mint, base, firstS, endS, most);
+  const buckets = await market.buckets(mint, base, firstS, endS, most, nowS * 1_000_000);
   const composed = composeBuckets(buckets, interval);
   const whole = buckets.length < most ? composed : composed.slice(1);
   return whole.slice(-limit).map((bucket) => candleOf(bucket, seconds, nowS));

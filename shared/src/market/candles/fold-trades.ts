@@ -13,6 +13,7 @@ import {
 } from '../pools/main-pool.ts';
 import type { MarketTrade } from '../market-trade.ts';
 import { baseIntervals, type BaseInterval } from '../market.ts';
+import { countAll, countSlots, isCounted, lastsMs, noteSlot, type Count, type Price } from '../pools/slot-prices.ts';
 import { addPrice, emptyTally, removePrices, type Tally } from './tally.ts';
 
 /** The state of one mint while its trades and migrations are added: its head, and the changes of its buckets. */
@@ -34,6 +35,11 @@ export function isVoided({ fromS, toS }: VoidedPrices, interval: BaseInterval, s
   return startS + baseIntervals[interval] > fromS && startS <= toS;
 }
 
+const lastsUs = lastsMs * 1_000;
+
+/** Before the first price. */
+export const noSlots = { slots: [], lateSlots: [] } as const;
+
 export const allIntervals = Object.keys(baseIntervals) as readonly BaseInterval[];
 
 /** Starts from a copy of this head; the original is not changed. */
@@ -43,8 +49,8 @@ export function beginFold(head: MintHead | null, intervals: readonly BaseInterva
 
 /**
  * Adds the next event of a mint, in the order of the chain, or a late event, which happened before the event that the head shows. A trade
- * adds to its second, its minute and its hour: its amounts, in any pool, and the prices before and after it, if it was in the main pool and counts.
- * So a candle begins where the one before it ended. Any other trade adds the main pool's price at that time; if it is late and that price is no longer known, it adds none.
+ * adds its amounts, in any pool, to its second, its minute and its hour. Of prices only those of slots count (`slot-prices.ts`): a candle opens at the
+ * price before its first slot, where the candle before it ended. A late trade adds no price if it was not in the main pool and the price of that time is not known any more.
  */
 export function foldNext(fold: Fold, event: MarketTrade): void {
   const isOld = fold.head !== null && comesBefore(event, fold.head.slot);
@@ -53,9 +59,15 @@ export function foldNext(fold: Fold, event: MarketTrade): void {
   else foldTrade(fold, event, isOld);
 }
 
+/** Adds what is not decided yet, for readers. The fold must not go on after it. */
+export function foldUndecided(fold: Fold, nowUs: number): void {
+  const { head } = fold;
+  if (head === null) return;
+  for (const prices of [head.lateSlots, head.slots]) countAll(prices, nowUs - lastsUs, countIn(fold));
+}
+
 function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
-  const last = fold.head?.poolAddress === event.poolAddress ? fold.head.priceQuote : null;
-  const lastUsd = fold.head?.priceUsd ?? null;
+  const last = fold.head?.poolAddress === event.poolAddress ? priceOf(fold.head) : null;
   const isMain = isOld ? wasMainPool(fold.head!, event) : enter(fold, event, placeOf(fold.head, event));
   const head = (fold.head ??= headOf(event));
   /** The current price of the main pool was also its price after this event. */
@@ -64,19 +76,13 @@ function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
   if (isMain && event.completesCurve) head.curveOver = true;
   if (isMain && event.atS > head.mainTradedS) head.mainTradedS = event.atS;
   note(head, event, isOld);
-  const hasOwn = isMain && priceCounts(event);
-  const price = hasOwn ? event.priceQuote : isLast ? head.priceQuote : null;
-  const priceUsd = hasOwn ? event.priceUsd : head.priceUsd;
+  const isOwn = isMain && priceCounts(event);
+  const price = isOwn ? priceOf(event) : isLast ? priceOf(head) : null;
+  if (price !== null) notePrice(fold, head, event, { price, isOwn, before: isOwn ? priceBefore(event, isLast ? last : null) : null });
   const quote = event.quoteMint === head.quoteMint ? event.quote : event.base * (head.priceQuote ?? 0);
   const usd = valueOf(event, event.priceUsd);
-  const opening = hasOwn ? (event.priceBefore ?? (isLast ? last : null)) : null;
-  const openingUsd = opening === last && isLast && lastUsd !== null ? lastUsd : priceInUsd(event, opening);
   for (const [interval, byStart] of fold.tallies) {
-    const startS = event.atS - (event.atS % baseIntervals[interval]);
-    let tally = byStart.get(startS);
-    if (tally === undefined) byStart.set(startS, (tally = emptyTally()));
-    if (opening !== null) addPrice(tally, opening, event.priceUsd === null ? null : openingUsd, event.slot);
-    if (price !== null) addPrice(tally, price, priceUsd, event.slot);
+    const tally = tallyAt(byStart, interval, event.atS);
     tally.volumeBase += event.base;
     tally.volumeQuote += quote;
     tally.volumeSol += event.sizeSol ?? 0;
@@ -84,6 +90,40 @@ function foldTrade(fold: Fold, event: MarketTrade, isOld: boolean): void {
     if (event.isBuy) tally.buys++;
     else tally.sells++;
   }
+}
+
+/** Notes the price after a trade in its slot. Trades of slots that are counted already are a sequence of their own: they are read late, in order. */
+function notePrice(
+  fold: Fold,
+  head: Mutable<MintHead>,
+  { slot, atS, receivedUs }: MarketTrade,
+  { price, isOwn, before }: { readonly price: Price; readonly isOwn: boolean; readonly before: Price | null },
+): void {
+  const count = countIn(fold);
+  const isPast = isCounted(head.slots, slot);
+  if (isPast && head.lateSlots.some((one) => one.slot > slot)) {
+    countSlots(head.lateSlots, Number.POSITIVE_INFINITY, count);
+    head.lateSlots = [];
+  }
+  const known = isPast ? head.lateSlots : head.slots;
+  const seen = { slot, atS, receivedUs, isOwn, ...price, before, counted: null };
+  if (before !== null && !known.some((one) => one.slot <= slot)) count(before, seen);
+  const noted = countSlots(noteSlot(known, seen), Number.NEGATIVE_INFINITY, count);
+  if (isPast) head.lateSlots = noted;
+  else head.slots = noted;
+}
+
+function countIn({ tallies }: Fold): Count {
+  return ({ quote, usd }, { slot, atS }) => {
+    for (const [interval, byStart] of tallies) addPrice(tallyAt(byStart, interval, atS), quote, usd, slot);
+  };
+}
+
+function tallyAt(byStart: Map<number, Tally>, interval: BaseInterval, atS: number): Tally {
+  const startS = atS - (atS % baseIntervals[interval]);
+  let tally = byStart.get(startS);
+  if (tally === undefined) byStart.set(startS, (tally = emptyTally()));
+  return tally;
 }
 
 function foldMigration(fold: Fold, event: MarketTrade, isOld: boolean): void {
@@ -117,6 +157,8 @@ function enter(fold: Fold, event: MarketTrade, place: Place): boolean {
   if (place === 'successor') {
     const sinceS = unprovenSince(head, event.atS);
     if (sinceS !== null) removeSince(fold, sinceS, Math.max(event.atS, head.tradedS));
+    else for (const prices of [head.lateSlots, head.slots]) countSlots(prices, Number.POSITIVE_INFINITY, countIn(fold));
+    head.slots = head.lateSlots = [];
     head.poolSlot = event.slot;
   }
   if (isMain && (priceCounts(event) || event.quoteMint !== head.quoteMint)) head.priceSlot = event.slot;
@@ -145,7 +187,7 @@ function wasMainPool(head: MintHead, { pool, poolAddress, slot }: MarketTrade): 
 
 function headOf(event: MarketTrade): Mutable<MintHead> {
   const { kind, atS, slot, receivedUs, simulated } = event;
-  const times = { poolSlot: 0, priceSlot: slot, tickSlot: 0, firstS: atS, tradedS: atS, slot, receivedUs, simulated };
+  const times = { poolSlot: 0, priceSlot: slot, tickSlot: 0, firstS: atS, tradedS: atS, slot, receivedUs, simulated, ...noSlots };
   return { ...firstMain(event, kind !== 'trade'), ...times };
 }
 
@@ -160,9 +202,15 @@ function note(head: Mutable<MintHead>, { kind, slot, atS, receivedUs, simulated 
   head.simulated = simulated;
 }
 
-/** The USD price that belongs to another price in quote coins, at the rate of this trade; null if one of them is unknown. */
-function priceInUsd({ priceQuote, priceUsd }: MarketTrade, price: number | null): number | null {
-  return price === null || priceQuote === null || priceQuote === 0 || priceUsd === null ? null : price * (priceUsd / priceQuote);
+function priceOf({ priceQuote: quote, priceUsd: usd }: Pick<MintHead, 'priceQuote' | 'priceUsd'>): Price | null {
+  return quote === null ? null : { quote, usd };
+}
+
+/** The price before a trade, or the last one if the trade does not show it. In USD at the rate of this trade, unless it is the last price. */
+function priceBefore({ priceQuote, priceUsd, priceBefore: shown }: MarketTrade, last: Price | null): Price | null {
+  const quote = shown ?? last?.quote ?? null;
+  if (quote === null || priceUsd === null || priceQuote === null || priceQuote === 0) return quote === null ? null : { quote, usd: null };
+  return { quote, usd: quote === last?.quote && last.usd !== null ? last.usd : quote * (priceUsd / priceQuote) };
 }
 
 /** Quote coins of a trade, at a price of the token that belongs to its `priceQuote`; 0 if either price is unknown. */

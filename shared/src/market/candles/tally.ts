@@ -83,9 +83,9 @@ function mergePrices(into: Prices, open: number, high: number, low: number, clos
   }
 }
 
-/** Null if there is no price: volumes alone make no candle. */
+/** Null if there is no price or no trade: volumes alone make no candle, and neither does the price of a bucket that is not stored any more. */
 export function bucketOf(startS: number, { quote, usd, volumeBase, volumeQuote, volumeSol, volumeUsd, buys, sells }: Tally): Bucket | null {
-  if (Number.isNaN(quote.open)) return null;
+  if (Number.isNaN(quote.open) || buys + sells === 0) return null;
   const hasUsd = !Number.isNaN(usd.open);
   // One literal: an object that is built in steps costs ten times as much.
   return {

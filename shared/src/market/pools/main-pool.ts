@@ -1,5 +1,6 @@
 import type { VenueName } from '../../wire/venues.ts';
 import { isCurveVenue } from '../../wire/venues.ts';
+import type { SlotPrice } from './slot-prices.ts';
 
 /**
  * Which pool of a mint is its main one, and the last price there. A mint can have any number of pools, and anyone can open one and trade in it
@@ -32,6 +33,9 @@ export interface MintHead extends MainPool {
   readonly poolSlot: number;
   /** Slot of the last price that counts. */
   readonly priceSlot: number;
+  /** The newest slots with trades, and those of trades that are read late, as far as their prices can still change. */
+  readonly slots: readonly SlotPrice[];
+  readonly lateSlots: readonly SlotPrice[];
   /** Slot of the newest stored price event of the main pool; 0 if none is stored. */
   readonly tickSlot: number;
   /** Unix seconds of the mint's first known event, and of its last trade. */

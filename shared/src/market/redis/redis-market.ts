@@ -20,6 +20,7 @@ import {
   type TopicTurns,
 } from '../market.ts';
 import { applyScript, marketKeys, noteScript, readScript, turnsScript, undecidedScript, demandScript } from './redis-market-scripts.ts';
+import { noSlots } from '../candles/fold-trades.ts';
 import { readTally, writeTally } from '../candles/tally.ts';
 import {
   encodeTrade,
@@ -59,9 +60,16 @@ export class RedisMarket implements MarketStore {
 
   // --- Reader.
 
-  async buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number): Promise<readonly Bucket[]> {
+  async buckets(
+    mint: string,
+    interval: BaseInterval,
+    fromS: number,
+    toS: number,
+    limit: number,
+    nowUs = Number.POSITIVE_INFINITY,
+  ): Promise<readonly Bucket[]> {
     if (limit <= 0 || fromS >= toS) return [];
-    const range = { interval, fromS, toS, limit };
+    const range = { interval, fromS, toS, limit, nowUs };
     // Stored buckets without a price count for the script, and are not returned. If some are missing because of them, more are read.
     for (let most = limit; ; most *= 8) {
       const stored = await this.#read(mint, { ...range, limit: most });
@@ -74,7 +82,13 @@ export class RedisMarket implements MarketStore {
   async summary(mint: string, nowS: number): Promise<MarketSummary> {
     const fromS = nowS - summarySeconds;
     const from = fromS - (fromS % baseIntervals['1m']);
-    const range = { interval: '1m', fromS: from, toS: nowS + summarySeconds, limit: summarySeconds } as const;
+    const range = {
+      interval: '1m',
+      fromS: from,
+      toS: nowS + summarySeconds,
+      limit: summarySeconds,
+      nowUs: Number.POSITIVE_INFINITY,
+    } as const;
     const { checkpoint, price, ...stored } = await this.#read(mint, range);
     return { checkpoint, minutes: currentBuckets(stored, range), price: currentPrice(stored.head, price, stored.undecided) };
   }
@@ -206,7 +220,7 @@ interface Stored extends Settled {
 }
 
 /** Values of fields that an earlier version did not store. */
-const earlierHead = { poolSlot: 0, priceSlot: 0, tickSlot: 0, provenFromS: 0, rival: '', rivalSinceS: 0 };
+const earlierHead = { poolSlot: 0, priceSlot: 0, tickSlot: 0, provenFromS: 0, rival: '', rivalSinceS: 0, ...noSlots };
 
 function readHead(json: Buffer): MintHead {
   const stored = JSON.parse(json.toString('utf8')) as Omit<MintHead, keyof typeof earlierHead> & Partial<typeof earlierHead>;

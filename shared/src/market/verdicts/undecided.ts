@@ -1,5 +1,5 @@
 import { parseJson } from '../../codec/bytes.ts';
-import { beginFold, foldNext, isVoided, type Fold } from '../candles/fold-trades.ts';
+import { beginFold, foldNext, foldUndecided, isVoided, type Fold } from '../candles/fold-trades.ts';
 import type { MintHead } from '../pools/main-pool.ts';
 import type { MarketTrade } from '../market-trade.ts';
 import type { BaseInterval, Bucket } from '../market.ts';
@@ -140,12 +140,16 @@ export interface Range {
   readonly toS: number;
   /** How many buckets to return, the newest ones. */
   readonly limit: number;
+  /** Unix microseconds of the read: a slot that was received more than `lastsMs` before counts. */
+  readonly nowUs: number;
 }
 
 /** Buckets with prices in a range, oldest first. Changes the map that is passed. */
-export function currentBuckets({ head, undecided, settled }: Settled, { interval, fromS, toS, limit }: Range): Bucket[] {
-  if (undecided.trades.length > 0) {
-    const { tallies, voided } = foldAll(head, undecided.trades, [interval]);
+export function currentBuckets({ head, undecided, settled }: Settled, { interval, fromS, toS, limit, nowUs }: Range): Bucket[] {
+  if (head !== null || undecided.trades.length > 0) {
+    const fold = foldAll(head, undecided.trades, [interval]);
+    foldUndecided(fold, nowUs);
+    const { tallies, voided } = fold;
     if (voided !== null) {
       for (const [startS, tally] of settled) {
         if (!isVoided(voided, interval, startS)) continue;

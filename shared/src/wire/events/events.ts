@@ -75,12 +75,17 @@ const cap = (coin: string) =>
     'Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL.',
   );
 const valuation = {
-  priceQuote: Nullable(priceQuote, 'Null if neither the reserves nor the amounts give a price. There is no price event then.'),
+  priceQuote: Nullable(priceQuote, 'Null if the pool has no price after the event, because it is empty. There is no price event then.'),
   priceSol: Nullable(Ui('SOL for one token in this pool.')),
   priceUsd: Nullable(Ui('USD for one token in this pool.')),
   marketCapSol: cap('SOL'),
   marketCapUsd: cap('USD'),
 } as const;
+
+const mainPool = Nullable(
+  Address("The token's main pool after the event, whose price gives the market caps."),
+  'Null if the main pool is not known.',
+);
 
 function event<P extends TProperties>(type: string, description: string, properties: P): TObject<P> {
   return Message(type, description, properties);
@@ -100,6 +105,7 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
   solAmount: Nullable(Ui('quoteAmount in SOL.'), 'Null if the quote coin is not SOL.'),
   quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
   ...valuation,
+  mainPool,
   priceQuoteBefore: Nullable(
     Ui('Quote coins for one token in this pool before the trade, without fees.'),
     'Null if the event on the chain does not show it.',
@@ -122,6 +128,7 @@ export const PriceEvent = event('price', 'A price tick, from a trade or from a c
   source: Type.Enum(['trade', 'account'], { description: 'What changed the price.' }),
   ...valuation,
   priceQuote,
+  mainPool,
   solUsd: Nullable(
     Closed({
       price: Ui('USD for one SOL.'),
@@ -221,14 +228,14 @@ export const MigrationEvent = event('migration', 'A completed curve moved to a p
 /** Prices and sums of one interval. Events and answers use the same fields. */
 export const candleFields = {
   start: UnixSeconds('Begin of the interval, Unix seconds of block time; a multiple of the interval.'),
-  open: Ui('Quote coins for one token in the main pool before the first trade, without fees.'),
+  open: Ui('Quote coins for one token in the main pool before the first slot, without fees. Only prices of slots count.'),
   high: Ui('Highest, `open` included.'),
   low: Ui('Lowest, `open` included.'),
-  close: Ui('After the last trade, without fees.'),
+  close: Ui('Price of the last slot, without fees.'),
   openUsd: Nullable(Ui('USD for one token.'), 'Null if no trade had a price in USD. This also holds for the next three fields.'),
   highUsd: Nullable(Ui('Highest.')),
   lowUsd: Nullable(Ui('Lowest.')),
-  closeUsd: Nullable(Ui('After the last trade.')),
+  closeUsd: Nullable(Ui('Price of the last slot.')),
   volumeBase: Ui('Tokens traded, in all pools.'),
   volumeQuote: Ui('Volume in quote coins of the main pool.'),
   volumeSol: Ui('Volume in SOL, as far as the value is known.'),
