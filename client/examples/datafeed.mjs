@@ -16,7 +16,7 @@ const hours = { type: 'crypto', session: '24x7', timezone: 'Etc/UTC', has_intrad
 /** @param {Candle} candle @returns {Bar} */
 const barOf = ({ start, open, high, low, close, volumeBase }) => ({ time: start * 1000, open, high, low, close, volume: volumeBase });
 
-/** @param {Sluice} sluice @param {(...request: Parameters<Sluice['candles']>) => Promise<{ candles: readonly Candle[] }>} [candles] */
+/** @param {Sluice} sluice @param {(...request: Parameters<Sluice['candles']>) => Promise<{ candles: readonly Candle[], older: boolean }>} [candles] */
 export function datafeed(sluice, candles = (...request) => sluice.candles(...request)) {
   const followed = /** @type {Map<string, AbortController>} */ (new Map());
   const newest = /** @type {Map<string, number>} */ (new Map());
@@ -37,14 +37,11 @@ export function datafeed(sluice, candles = (...request) => sluice.candles(...req
     async getBars({ ticker }, resolution, { to, countBack }, done, fail) {
       // The last `countBack` candles before `to`, in one request. With `from`, too few would come where nobody traded for a while.
       const query = { interval: intervals[resolution] ?? '1m', to, limit: Math.min(countBack, 1_000) };
-      const bars = await candles(ticker, query).then(
-        (page) => page.candles.map(barOf),
-        (error) => fail(String(error)),
-      );
-      if (bars === undefined) return;
+      const page = await candles(ticker, query).catch((error) => fail(String(error)));
+      if (page === undefined) return;
+      const bars = page.candles.map(barOf);
       newest.set(ticker + resolution, Math.max(newest.get(ticker + resolution) ?? 0, bars.at(-1)?.time ?? 0));
-      // An empty list means that nothing older exists.
-      done(bars, { noData: bars.length === 0 });
+      done(bars, { noData: bars.length === 0 && !page.older });
     },
     /** @param {Symbol} symbol @param {string} resolution @param {(bar: Bar) => void} tick @param {string} id @param {() => void} reset */
     subscribeBars({ ticker }, resolution, tick, id, reset) {

@@ -150,7 +150,7 @@ export class Sluice {
     return this.#get('/api/token/search', { ...query }, options, { tokens: Array.isArray });
   }
 
-  /** Candles of a token, oldest first. `interval`: `1m` by default; `from` and `to`: Unix seconds. */
+  /** Candles of a token, oldest first. `interval`: `1m` by default; `from` and `to`: Unix seconds. `fill: 'previous'`: also intervals without trades. */
   candles(mint: string, query: CandlesQuery = {}, options: RequestOptions = {}): Promise<CandlePage> {
     return this.#get(`/api/token/candles/${encodeURIComponent(mint)}`, { ...query }, options, { mint: is(mint), candles: Array.isArray });
   }

@@ -745,6 +745,8 @@ export interface CandlesQuery {
   readonly to?: number;
   /** Maximum number of candles to return. Default: 300. */
   readonly limit?: number;
+  /** An interval without a trade gets a candle at the close of the one before it, with volumes and counts of 0, from the first candle on and up to now. Such candles count for `limit`. */
+  readonly fill?: 'previous';
 }
 
 export interface TradesQuery {
@@ -1473,11 +1475,13 @@ export interface CandlePage {
     readonly buys: number;
     /** Sells, in all pools. */
     readonly sells: number;
-    /** Both. */
+    /** Both. 0 only for a candle that `fill` made. */
     readonly trades: number;
     /** The interval ended at least five seconds ago. A trade that arrives later still changes the candle. */
     readonly closed: boolean;
   })[];
+  /** Whether a candle with trades is stored that begins before the first one of the answer (before `from` or `to`, if there is none). */
+  readonly older: boolean;
 }
 
 export interface TradePage {

@@ -202,7 +202,7 @@ describe('the examples of the client', { timeout: startMs + printMs }, () => {
     let follow: (event: EventOf<'candles'>) => void = () => {};
     const subscribe = (_: string, { onEvent }: { onEvent: typeof follow }): unknown => (follow = onEvent);
     const stored = [10, 11].map((start) => candleAt(start, 1));
-    const feed = await datafeedOf({ subscribe } as unknown as Sluice, () => Promise.resolve({ candles: stored }));
+    const feed = await datafeedOf({ subscribe } as unknown as Sluice, () => Promise.resolve({ candles: stored, older: true }));
     const symbol = { ticker: 'm' };
     await new Promise<void>((done, fail) => void feed.getBars(symbol, '1S', { to: 20, countBack: 2 }, () => done(), fail));
     const seen: string[] = [];

@@ -18,7 +18,7 @@ import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/values
 import type { NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import type { QuoteAnswer } from '@sluice/shared/wire/rest/quote.ts';
 import { portfolioEndpoint, type Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
-import { tokenCandlesEndpoint, tokenTradesEndpoint, type Candle } from '@sluice/shared/wire/rest/token-history.ts';
+import { tokenCandlesEndpoint, tokenTradesEndpoint, type Candle, type TokenCandles } from '@sluice/shared/wire/rest/token-history.ts';
 import { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';
@@ -408,6 +408,30 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
         expect(candles.reduce((sum, { buys, sells }) => sum + buys + sells, 0)).toBe(trades.length);
         expect(candles.reduce((sum, { volumeSol }) => sum + volumeSol, 0)).toBeCloseTo(volumeOf(trades), 6);
       }
+    });
+
+    it('fills intervals without a trade, and says whether older candles exist', async () => {
+      const mint = busiest();
+      const ask = async (query: string) => (await get(`/token/candles/${mint}?interval=1s&${query}`)).body as TokenCandles;
+      const all = await ask('limit=1000');
+      expect(all.older).toBe(false);
+      const [first] = all.candles;
+      const last = all.candles.at(-1)!;
+      const span = last.start - first!.start + 1;
+      const filled = await ask(`limit=1000&fill=previous&to=${last.start + 3}`);
+      expect([...Value.Errors(tokenCandlesEndpoint.answer as TSchema, filled)]).toEqual([]);
+      expect([filled.older, filled.candles.map(({ start }) => start - first!.start)]).toEqual([false, [...Array(span + 2).keys()]]);
+      expect(filled.candles.filter(({ trades }) => trades > 0)).toEqual(all.candles);
+      const { close, closeUsd } = last;
+      const flat = { open: close, high: close, low: close, close, openUsd: closeUsd, highUsd: closeUsd, lowUsd: closeUsd, closeUsd };
+      expect(filled.candles.at(-1)).toEqual({ ...filled.candles.at(-1), ...flat, start: last.start + 2, volumeSol: 0, trades: 0 });
+      // The newest ones, although the last trade was before all of them.
+      expect((await ask(`limit=2&fill=previous&to=${last.start + 4}`)).candles).toMatchObject([{ close }, { close, volumeBase: 0 }]);
+      expect(await ask(`fill=previous&to=${first!.start}`)).toMatchObject({ candles: [], older: false });
+      expect(await ask('limit=1')).toMatchObject({ candles: [{ start: last.start }], older: true });
+      expect(await ask(`from=${last.start}`)).toMatchObject({ candles: [{ start: last.start }], older: true });
+      expect(await ask(`from=${first!.start}`)).toMatchObject({ older: false });
+      expect(await ask(`from=${last.start + 1}&to=${last.start + 2}`)).toMatchObject({ candles: [], older: true });
     });
 
     it('respects from, to and limit', async () => {

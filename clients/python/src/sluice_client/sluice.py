@@ -180,7 +180,10 @@ class Sluice:
         return cast(TokenSearch, await self._send("GET", "/api/token/search", {"tokens": list}, query=query))
 
     async def candles(self, mint: str, **query: Unpack[CandlesQuery]) -> CandlePage:
-        """Candles of a token, oldest first. `interval`: `1m` by default; `from_` and `to`: Unix seconds."""
+        """Candles of a token, oldest first. `interval`: `1m` by default; `from_` and `to`: Unix seconds.
+
+        `fill="previous"`: also intervals without trades.
+        """
         path = f"/api/token/candles/{_segment('mint', mint)}"
         return cast(CandlePage, await self._send("GET", path, {"mint": mint, "candles": list}, query=query))
 

@@ -1111,7 +1111,7 @@ class CandlePageCandle(TypedDict):
     sells: int
     """Sells, in all pools."""
     trades: int
-    """Both."""
+    """Both. 0 only for a candle that `fill` made."""
     closed: bool
     """The interval ended at least five seconds ago. A trade that arrives later still changes the candle."""
 
@@ -1121,6 +1121,8 @@ class CandlePage(TypedDict):
     """Mint. Base58."""
     interval: CandleInterval
     candles: list[CandlePageCandle]
+    older: bool
+    """Whether a candle with trades is stored that begins before the first one of the answer (before `from` or `to`, if there is none)."""
 
 
 class TradePage(TypedDict):
@@ -1463,6 +1465,8 @@ class CandlesQuery(TypedDict):
     """Unix seconds; candles that begin before it. Default: now."""
     limit: NotRequired[int]
     """Maximum number of candles to return. Default: 300."""
+    fill: NotRequired[Literal["previous"]]
+    """An interval without a trade gets a candle at the close of the one before it, with volumes and counts of 0, from the first candle on and up to now. Such candles count for `limit`."""
 
 
 class TradesQuery(TypedDict):

@@ -9,6 +9,7 @@ import {
   tokenTradesEndpoint,
   tradeLimits,
   type Candle,
+  type TokenCandles,
 } from '@sluice/shared/wire/rest/token-history.ts';
 import { searchLimits, tokenInfoEndpoint, tokenSearchEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/values/intervals.ts';
@@ -47,12 +48,13 @@ export function tokenEndpoints(parts: TokenEndpointParts): readonly BoundEndpoin
 
   const candles = bindEndpoint(tokenCandlesEndpoint, async ({ params: { mint }, query }) => {
     if (!isAddress(mint)) return invalidMint;
-    const { interval = '1m', from = null, to = null, limit = candleLimits.default } = query;
+    const { interval = '1m', from: fromS = 0, to: toS = Number.MAX_SAFE_INTEGER, limit = candleLimits.default, fill } = query;
     const nowS = Math.floor(clock.wallMs() / 1000);
-    const found = await attempt(parts.log, () => readCandles(parts.market, { mint, interval, fromS: from, toS: to, limit }, nowS));
+    const question = { mint, interval, fromS, toS, limit, isFilled: fill === 'previous' };
+    const found = await attempt(parts.log, () => readCandles(parts.market, question, nowS));
     if (found === null) return recordUnavailable;
-    const refusal = found.length > 0 ? null : await refusalFor(book, mint);
-    return refusal ?? { json: { mint, interval, candles: [...found] } };
+    const refusal = found.candles.length > 0 || found.older ? null : await refusalFor(book, mint);
+    return refusal ?? { json: { mint, interval, ...found } };
   });
 
   const trades = bindEndpoint(tokenTradesEndpoint, async ({ params: { mint }, query }) => {
@@ -97,26 +99,59 @@ const lateS = 5;
 interface CandleQuestion {
   readonly mint: string;
   readonly interval: CandleInterval;
-  readonly fromS: number | null;
-  readonly toS: number | null;
+  readonly fromS: number;
+  readonly toS: number;
   readonly limit: number;
+  readonly isFilled: boolean;
 }
 
+type CandlesFound = Pick<TokenCandles, 'candles' | 'older'>;
+
 /** The newest `limit` candles that begin in `[fromS, toS)`, oldest first. Rejects if the market's state cannot be read. */
-async function readCandles(market: Pick<MarketReader, 'buckets'>, question: CandleQuestion, nowS: number): Promise<readonly Candle[]> {
-  const { mint, interval, fromS, toS, limit } = question;
+async function readCandles(market: Pick<MarketReader, 'buckets'>, question: CandleQuestion, nowS: number): Promise<CandlesFound> {
+  const { mint, interval, fromS, toS, limit, isFilled } = question;
   const seconds = candleIntervals[interval];
   const base = baseOf(interval);
-  const firstS = Math.ceil((fromS ?? 0) / seconds) * seconds;
-  const endS = Math.ceil(Math.min(toS ?? Number.MAX_SAFE_INTEGER, nowS + aheadS) / seconds) * seconds;
-  if (endS <= firstS) return [];
+  const endS = Math.ceil(Math.min(toS, nowS + aheadS) / seconds) * seconds;
+  const askedS = Math.ceil(fromS / seconds) * seconds;
+  // A trade may be ahead of our clock, but no interval is filled ahead of it.
+  const filledEndS = Math.min(endS, (Math.floor(nowS / seconds) + 1) * seconds);
+  const firstS = isFilled ? Math.max(askedS, filledEndS - limit * seconds) : askedS;
   const ratio = seconds / baseIntervals[base];
+  const read = (from: number, to: number, most: number) => market.buckets(mint, base, from, to, most, nowS * 1_000_000);
   // Read one more candle than requested, because the oldest may be incomplete.
   const most = (limit + 1) * ratio;
-  const buckets = await market.buckets(mint, base, firstS, endS, most, nowS * 1_000_000);
+  const buckets = endS <= firstS ? [] : await read(firstS, endS, most);
   const composed = composeBuckets(buckets, interval);
   const whole = buckets.length < most ? composed : composed.slice(1);
-  return whole.slice(-limit).map((bucket) => candleOf(bucket, seconds, nowS));
+  const isCut = whole.length < composed.length || whole.length > limit;
+  const [previous] = isCut || firstS === 0 ? [] : await read(0, Math.min(firstS, endS), 1);
+  const filled = isFilled ? fillGaps(whole, previous, { firstS, endS: filledEndS, seconds }) : whole;
+  const candles = filled.slice(-limit).map((bucket) => candleOf(bucket, seconds, nowS));
+  return { candles, older: isCut || previous !== undefined || filled.length > limit };
+}
+
+/** Every interval has a candle: one without a trade is flat, at the close before it. `previous`: the last bucket before the first interval. */
+function fillGaps(
+  found: readonly Bucket[],
+  previous: Bucket | undefined,
+  { firstS, endS, seconds }: { readonly firstS: number; readonly endS: number; readonly seconds: number },
+): readonly Bucket[] {
+  const filled: Bucket[] = [];
+  const byStart = new Map(found.map((candle) => [candle.startS, candle]));
+  let last = previous;
+  const untilS = Math.max(endS, (found.at(-1)?.startS ?? 0) + seconds);
+  for (let startS = previous === undefined ? (found[0]?.startS ?? untilS) : firstS; startS < untilS; startS += seconds) {
+    last = byStart.get(startS) ?? flatAfter(last!, startS);
+    filled.push(last);
+  }
+  return filled;
+}
+
+function flatAfter({ close, closeUsd }: Bucket, startS: number): Bucket {
+  const usd = { openUsd: closeUsd, highUsd: closeUsd, lowUsd: closeUsd, closeUsd };
+  const nothing = { volumeBase: 0, volumeQuote: 0, volumeSol: 0, volumeUsd: 0, buys: 0, sells: 0 };
+  return { startS, open: close, high: close, low: close, close, ...usd, ...nothing };
 }
 
 function candleOf({ startS, ...bucket }: Bucket, seconds: number, nowS: number): Candle {

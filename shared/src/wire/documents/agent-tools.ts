@@ -40,6 +40,7 @@ export const toolInputs = {
     from: second('Start of the first candle.'),
     to: second('End of the last candle.'),
     limit: limit(candleLimits.max),
+    fill: Type.Optional(Type.Enum(['previous'], { description: 'Intervals without a trade get a flat candle at the previous close.' })),
   }),
   token_trades: Closed({ mint, before: before(EventId), limit: limit(tradeLimits.max) }),
   portfolio: Closed({ publicKey: Address('Address of the wallet.') }),

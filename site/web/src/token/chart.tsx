@@ -20,7 +20,7 @@ import { useSignal } from '../parts/hooks.ts';
 import { Choice, Empty, Fault } from '../parts/parts.tsx';
 import { soon } from '../state/bounded.ts';
 import { useStore } from '../state/store.ts';
-import { axisLabels, inUnit, leastPrice, priceText, volumeText, type Bar, type Drawn, type Unit } from './chart-units.ts';
+import { axisLabels, inUnit, joined, leastPrice, priceText, volumeText, type Bar, type Drawn, type Unit } from './chart-units.ts';
 import type { OwnTrade } from './use-token.ts';
 
 const intervals: readonly CandleInterval[] = ['1s', '5s', '15s', '1m', '5m', '15m', '1h', '4h', '1d'];
@@ -148,11 +148,12 @@ function fit({ chart }: Chart, count: number): void {
     .setVisibleLogicalRange({ from: from - (from === 0 ? roomLeft : 1), to: Math.max(from + leastShown, count) + roomRight });
 }
 
-const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+const secondsIn = (interval: CandleInterval): number => Number.parseInt(interval, 10) * unitSeconds[interval.at(-1)!]!;
 
 /** Own trades since the first candle, each at its own. */
 function mark({ marks }: Chart, own: readonly OwnTrade[], interval: CandleInterval, firstS: number, shiftS: number): void {
-  const seconds = Number.parseInt(interval, 10) * secondsIn[interval.at(-1)!]!;
+  const seconds = secondsIn(interval);
   marks.setMarkers(
     own
       .filter(({ atS }) => atS >= firstS)
@@ -173,8 +174,9 @@ interface Candles {
 }
 
 /** The candles of an interval, updated as they change. */
-function useCandles(mint: string, interval: CandleInterval): Omit<Candles, 'of'> {
+function useCandles(mint: string, interval: CandleInterval): Omit<Candles, 'of'> & { readonly readOlder: () => void } {
   const [state, setState] = useState<Candles>({ of: '', bars: null, fault: null });
+  const readOlder = useRef(() => {});
   const of = `${mint}:${interval}`;
   useSignal([of], (signal) => {
     const bars = new Map<number, Bar>();
@@ -182,6 +184,7 @@ function useCandles(mint: string, interval: CandleInterval): Omit<Candles, 'of'>
     const changes = new Map<number, number>();
     let change = 0;
     let isRead = false;
+    let hasOlder = false;
     const show = (): void => {
       // The first candles come together, so that the chart is fitted to all of them.
       if (!isRead) return;
@@ -200,7 +203,8 @@ function useCandles(mint: string, interval: CandleInterval): Omit<Candles, 'of'>
     };
     const read = async (): Promise<void> => {
       const askedAt = change;
-      const { candles } = await sluice.candles(mint, { interval, limit: shownCandles }, { signal });
+      const { candles, older } = await sluice.candles(mint, { interval, limit: shownCandles }, { signal });
+      hasOlder = older;
       // What the stream has changed since is newer. Of the rest, what the answer lacks was retracted.
       const isNewer = (start: number): boolean => (changes.get(start) ?? 0) > askedAt;
       const first = candles[0]?.start ?? 0;
@@ -226,8 +230,22 @@ function useCandles(mint: string, interval: CandleInterval): Omit<Candles, 'of'>
       onError: fail,
     });
     void read().catch(fail);
+    let isReading = false;
+    readOlder.current = () => {
+      if (!hasOlder || isReading || bars.size + shownCandles > maxCandles) return;
+      isReading = true;
+      void sluice
+        .candles(mint, { interval, limit: shownCandles, to: Math.min(...bars.keys()) }, { signal })
+        .then(({ candles, older }) => {
+          hasOlder = older;
+          for (const bar of candles) bars.set(bar.start, bar);
+          show();
+        })
+        .catch(fail)
+        .finally(() => (isReading = false));
+    };
   });
-  return state.of === of ? state : { bars: null, fault: null };
+  return { ...(state.of === of ? state : { bars: null, fault: null }), readOlder: () => readOlder.current() };
 }
 
 interface ChartProps {
@@ -240,9 +258,16 @@ interface ChartProps {
 export function CandleChart({ mint, supply, quote, own }: ChartProps) {
   const [interval, setInterval] = useState<CandleInterval>('15s');
   const [unit, setUnit] = useState<Unit>('usd');
-  const { bars, fault } = useCandles(mint, interval);
+  const { bars, fault, readOlder } = useCandles(mint, interval);
   const shown = useStore(theme);
-  const drawn = useMemo(() => (bars ?? []).flatMap((bar) => inUnit(bar, unit, supply) ?? []), [bars, unit, supply]);
+  const drawn = useMemo(
+    () =>
+      joined(
+        (bars ?? []).flatMap((bar) => inUnit(bar, unit, supply) ?? []),
+        secondsIn(interval),
+      ),
+    [bars, unit, supply, interval],
+  );
   const [firstS, lastS] = [drawn[0]?.time ?? Infinity, drawn.at(-1)?.time];
   const { shiftS } = axisTimes(interval, lastS ?? 0);
   const [pointedAt, setPointedAt] = useState<Time | null>(null);
@@ -252,6 +277,8 @@ export function CandleChart({ mint, supply, quote, own }: ChartProps) {
     const chart = openChart(element.current!);
     open.current = chart;
     chart.chart.subscribeCrosshairMove(({ time }) => setPointedAt(time ?? null));
+    // Further candles come as the reader moves back to the oldest ones.
+    chart.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => range !== null && range.from < -roomLeft && readOlder());
     return () => {
       open.current = null;
       chart.chart.remove();
