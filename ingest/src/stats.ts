@@ -4,7 +4,7 @@ import type { NewTokenMetadata } from './metadata/token-metadata.ts';
 import type { VenueCounts } from './pipeline/decode.ts';
 import { noEmitCounts } from './pipeline/emit.ts';
 import { noPipelineCounts, type Pipeline } from './pipeline/pipeline.ts';
-import { solUsdStaleAfterMs } from './pipeline/price.ts';
+import { solUsdStaleAfterMs } from './pipeline/sol-usd.ts';
 import type { SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { Publisher } from './publisher/publisher.ts';
 import type { Report } from './report.ts';
@@ -106,7 +106,7 @@ function readVenues(pipeline: Pipeline | undefined) {
   return venues;
 }
 
-/** Null before the first price; `stale` if it is too old to use. */
-function readSolUsd({ current, ageMs }: SolUsdFeed) {
-  return current && { price: current.price, slot: current.slot, ageMs, stale: ageMs > solUsdStaleAfterMs };
+/** Null without a price, also if the pools contradict each other; `stale` if it is too old to use. `pools`: what each pool says. */
+function readSolUsd({ current, ageMs, pools }: SolUsdFeed) {
+  return current && { price: current.price, slot: current.slot, ageMs, stale: ageMs > solUsdStaleAfterMs, pools };
 }

@@ -98,6 +98,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         type: 'trade',
         id: `${signature}:3.0`,
         ...common,
+        mainPool: common.poolAddress,
         side: 'buy',
         trader: '7fg4UpZBcydz19bmu4hJqHn3Y43LSy45W7NqJEcmmMWd',
         feePayer: null,
@@ -115,7 +116,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         ],
         feeTotal: '123458',
       },
-      { type: 'price', id: `${signature}:3.0.price`, ...common, source: 'trade', solUsd: behind },
+      { type: 'price', id: `${signature}:3.0.price`, ...common, mainPool: common.poolAddress, source: 'trade', solUsd: behind },
     ]);
   });
 
@@ -148,6 +149,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         type: 'trade',
         id: `${signature}:2.0`,
         ...common,
+        mainPool: common.poolAddress,
         side: 'buy',
         trader: 'BwWK17cbHxwWBKZkUYvzxLcNQ1YVyaFezduWbtm2de6s',
         feePayer: null,
@@ -162,7 +164,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         fees: [],
         feeTotal: '0',
       },
-      { type: 'price', id: `${signature}:2.0.price`, ...common, source: 'trade', solUsd: behind },
+      { type: 'price', id: `${signature}:2.0.price`, ...common, mainPool: common.poolAddress, source: 'trade', solUsd: behind },
     ]);
   });
 
@@ -216,6 +218,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         type: 'trade',
         id: `${signature}:5`,
         ...common,
+        mainPool: common.poolAddress,
         side: 'buy',
         trader: creator,
         feePayer: null,
@@ -234,7 +237,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         ],
         feeTotal: '37037038',
       },
-      { type: 'price', id: `${signature}:5.price`, ...common, source: 'trade', solUsd: behind },
+      { type: 'price', id: `${signature}:5.price`, ...common, mainPool: common.poolAddress, source: 'trade', solUsd: behind },
     ]);
   });
 
@@ -288,6 +291,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         type: 'trade',
         id: `${signature}:2`,
         ...common,
+        mainPool: common.poolAddress,
         side: 'buy',
         trader: creator,
         feePayer: null,
@@ -305,7 +309,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         ],
         feeTotal: '1234377',
       },
-      { type: 'price', id: `${signature}:2.price`, ...common, source: 'trade', solUsd: behind },
+      { type: 'price', id: `${signature}:2.price`, ...common, mainPool: common.poolAddress, source: 'trade', solUsd: behind },
     ]);
   });
 
@@ -456,6 +460,7 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
         type: 'trade',
         id: `${signature}:0`,
         ...common,
+        mainPool: common.poolAddress,
         side: 'sell',
         trader: 'H1MkQA2uUnycYsBtfxwVLNAqGBNZYoZpnKSxJWEmFLTu',
         feePayer: null,
@@ -474,7 +479,7 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
         ],
         feeTotal: '974188',
       },
-      { type: 'price', id: `${signature}:0.price`, ...common, source: 'trade', solUsd: behind },
+      { type: 'price', id: `${signature}:0.price`, ...common, mainPool: common.poolAddress, source: 'trade', solUsd: behind },
     ]);
   });
 });

@@ -29,11 +29,20 @@ export const eventAuthorities: ReadonlyMap<string, string> = new Map(
   venues.flatMap(({ programId, records: { eventAuthority } }) => (eventAuthority === null ? [] : [[programId, eventAuthority] as const])),
 );
 
-/** The pool whose account gives the price of SOL in USD: SOL/USDC, with the fee of 0.04 %. */
-export const solPricePool: { readonly venue: Venue; readonly address: string } = {
-  venue: orcaWhirlpool,
-  address: 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE',
-};
+interface PricePool {
+  readonly venue: Venue;
+  readonly address: string;
+}
+
+/** SOL/USDC of Orca, with the fee of 0.04 %. The simulated chain has this one. */
+export const solPricePool: PricePool = { venue: orcaWhirlpool, address: 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE' };
+
+/** The pools whose accounts give the price of SOL in USD: pools of SOL and a coin that is worth 1 USD, each with its price in its account. */
+export const solPricePools: readonly PricePool[] = [
+  solPricePool,
+  { venue: raydiumClmm, address: '8sLbNZoA1cfnvMJLPfp98ZLAnFSYCFApfJKMbiXNLwxj' },
+  { venue: raydiumClmm, address: 'CYbD9RaToYMtWKA7QZyoLahnHdWq553Vm62Lh6qWtuxq' },
+];
 
 /** Raw supply with which a coin usually starts that trades on this curve, or, in a pool, whose address names its platform; null if unknown. */
 export function usualSupply(pool: VenueName, mint: string): bigint | null {

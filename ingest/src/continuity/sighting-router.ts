@@ -1,4 +1,3 @@
-import { solPricePool } from '@sluice/venues/registry.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { Continuity } from './continuity.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -50,7 +49,7 @@ interface FirstReport {
 export interface RouterParts {
   readonly pipeline: Pick<Pipeline, 'confirmed' | 'see' | 'seen' | 'isOpen' | 'contradicts' | 'takeNew' | 'takeAgain' | 'takeAccount'>;
   readonly continuity: Pick<Continuity, 'slot' | 'block' | 'confirmed' | 'contested' | 'isDead' | 'seenElsewhere' | 'resumed'>;
-  readonly solUsd: Pick<SolUsdFeed, 'take'>;
+  readonly solUsd: Pick<SolUsdFeed, 'has' | 'take'>;
 }
 
 /** Passes on what sources report: new sightings to the pipeline, slots to continuity, accounts to the pipeline or the SOL price. */
@@ -139,7 +138,7 @@ export class SightingRouter implements SourceSink {
   }
 
   account(state: AccountState): void {
-    if (state.address === solPricePool.address) this.#parts.solUsd.take(state);
+    if (this.#parts.solUsd.has(state.address)) this.#parts.solUsd.take(state);
     else this.#parts.pipeline.takeAccount(state);
   }
 

@@ -1,9 +1,6 @@
 import { inSol, inUsd } from '@sluice/shared/wire/values/money.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
-import type { SolUsd } from './sol-usd.ts';
-
-/** An older SOL/USD price is not used. */
-export const solUsdStaleAfterMs = 60_000;
+import { solUsdStaleAfterMs, type SolUsd } from './sol-usd.ts';
 
 export interface Valuation {
   readonly priceQuote: number | null;

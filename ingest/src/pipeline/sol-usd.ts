@@ -4,7 +4,7 @@ import { quotient } from '@sluice/shared/solana/encoding/amounts.ts';
 import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { solPricePool } from '@sluice/venues/registry.ts';
+import { solPricePools } from '@sluice/venues/registry.ts';
 import type { PoolAccount } from '@sluice/venues/seam/venue.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { isLate, maxLateSlots } from '@sluice/shared/solana/slots.ts';
@@ -21,14 +21,32 @@ export interface SolUsd {
 
 /** A pool without trades causes no account change. Its account is requested after this time. */
 const refreshAfterMs = 20_000;
+/** An older price of a pool is not used. */
+export const solUsdStaleAfterMs = 60_000;
+/** Prices of two pools agree if they differ by at most this part. The fees of pools keep their prices this near to each other. */
+const agreeWithin = 0.02;
 
-const pricingVenue = solPricePool.venue;
+const venueAt = new Map(solPricePools.map(({ address, venue }) => [address, venue]));
 
-/** USD for one SOL by the state of the pool that gives this price; null if the account is not such a pool or has no liquidity. */
+/** USD for one SOL by the state of one of the pools that give this price; null if the account is not such a pool or has no liquidity. */
 export function solUsdOf(state: AccountState): number | null {
-  if (state.owner !== pricingVenue.programId) return null;
-  const decoded = pricingVenue.decodeAccount(state.data);
+  const venue = venueAt.get(state.address);
+  if (venue === undefined || state.owner !== venue.programId) return null;
+  const decoded = venue.decodeAccount(state.data);
   return decoded.kind === 'decoded' && decoded.account.type === 'pool' ? usdPerSol(decoded.account) : null;
+}
+
+/**
+ * The price on which pools agree: the median of the pools whose price is not too old, if more than half of all existing pools agree with it. So one
+ * pool that somebody moves changes nothing, and pools that contradict each other give no price.
+ */
+export function agreedPrice(pools: readonly SolUsd[], existing: number): SolUsd | null {
+  const newestMs = Math.max(...pools.map(({ atMs }) => atMs));
+  const fresh = pools.filter(({ atMs }) => newestMs - atMs <= solUsdStaleAfterMs).toSorted((a, b) => a.price - b.price);
+  const median = fresh[(fresh.length - 1) >> 1];
+  if (median === undefined) return null;
+  const agreeing = fresh.filter(({ price }) => Math.abs(price - median.price) <= median.price * agreeWithin);
+  return agreeing.length * 2 > existing ? median : null;
 }
 
 /**
@@ -44,16 +62,31 @@ export function usdPerSol({ baseMint, quoteMint, price }: Pick<PoolAccount, 'bas
   return quotient(dollars * 10n ** BigInt(solDecimals), sol * 10n ** BigInt(dollar.decimals));
 }
 
+/** What is known of one pool. */
+interface PricePoolState {
+  readonly address: string;
+  last: SolUsd | null;
+  /** The chain has no such account. */
+  isMissing: boolean;
+  /** When `last` was received, by the steady clock. */
+  takenAtMs: number;
+}
+
 /** Maintains the SOL/USD price: from account changes of all endpoints, and by a request at the start and after silence. */
 export class SolUsdFeed {
+  /** Null if too few pools agree. */
   current: SolUsd | null = null;
-  /** Answers and notifications that were not the pool's state. */
+  /** Answers and notifications that were not a pool's state. */
   refused = 0;
   readonly #rpc: Rpc;
   readonly #log: Logger;
   readonly #signal: AbortSignal;
-  /** By the steady clock. */
-  #takenAtMs = Number.NEGATIVE_INFINITY;
+  readonly #pools: readonly PricePoolState[] = solPricePools.map(({ address }) => ({
+    address,
+    last: null,
+    isMissing: false,
+    takenAtMs: Number.NEGATIVE_INFINITY,
+  }));
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking = false;
 
@@ -63,30 +96,44 @@ export class SolUsdFeed {
     this.#signal = signal;
   }
 
+  has(address: string): boolean {
+    return venueAt.has(address);
+  }
+
   /** A slot far ahead of a price that was just received is invalid. One far behind it shows that the price's own slot was invalid. */
   take(state: AccountState): void {
+    const pool = this.#pools.find(({ address }) => address === state.address);
     const price = solUsdOf(state);
     const atMs = Math.round(state.receivedUs / 1000);
-    const fresh = this.current !== null && atMs - this.current.atMs < refreshAfterMs ? this.current : null;
-    if (price === null || (fresh !== null && state.slot - fresh.slot > maxLateSlots)) {
+    const fresh = pool?.last != null && atMs - pool.last.atMs < refreshAfterMs ? pool.last : null;
+    if (pool === undefined || price === null || (fresh !== null && state.slot - fresh.slot > maxLateSlots)) {
       this.refused++;
       return;
     }
     if (fresh !== null && isLate(state.slot, fresh.slot)) return;
-    this.current = { price, slot: state.slot, atMs };
-    this.#takenAtMs = performance.now();
+    pool.last = { price, slot: state.slot, atMs };
+    pool.isMissing = false;
+    pool.takenAtMs = performance.now();
+    this.#agree();
   }
 
-  /** Time since the price was received. */
+  /** Time since the current price was received. */
   get ageMs(): number {
-    return Math.round(performance.now() - this.#takenAtMs);
+    const pool = this.#pools.find(({ last }) => last !== null && last === this.current);
+    return Math.round(performance.now() - (pool?.takenAtMs ?? Number.NEGATIVE_INFINITY));
   }
 
-  /** Requests the pool's account after a silence. Called once a second. */
+  /** The last price of each pool that has one. */
+  get pools(): readonly (SolUsd & { readonly address: string })[] {
+    return this.#pools.flatMap(({ address, last }) => (last === null ? [] : [{ address, ...last }]));
+  }
+
+  /** Requests the accounts of the pools after a silence. Called once a second. */
   refresh(): void {
     const nowMs = performance.now();
     const afterMs = this.current === null ? 1000 : refreshAfterMs;
-    if (this.#asking || nowMs - Math.max(this.#takenAtMs, this.#askedAtMs) < afterMs) return;
+    const oldestMs = Math.min(...this.#pools.map(({ isMissing, takenAtMs }) => (isMissing ? nowMs : takenAtMs)));
+    if (this.#asking || nowMs - Math.max(oldestMs, this.#askedAtMs) < afterMs) return;
     this.#asking = true;
     this.#askedAtMs = nowMs;
     void this.ask().finally(() => {
@@ -96,17 +143,32 @@ export class SolUsdFeed {
 
   async ask(): Promise<void> {
     try {
+      const addresses = this.#pools.map(({ address }) => address);
       const answer = await this.#rpc.call(
-        'getAccountInfo',
-        [solPricePool.address, { encoding: 'base64', commitment: 'processed' }],
+        'getMultipleAccounts',
+        [addresses, { encoding: 'base64', commitment: 'processed' }],
         this.#signal,
       );
       const slot = isRecord(answer) && isRecord(answer['context']) ? answer['context']['slot'] : null;
-      const state = isRecord(answer) && isSlot(slot) ? readAccount(solPricePool.address, answer['value'], slot, nowUs()) : null;
-      if (state === null) this.refused++;
-      else this.take(state);
+      const values = isRecord(answer) && Array.isArray(answer['value']) ? (answer['value'] as unknown[]) : [];
+      const receivedUs = nowUs();
+      for (const [index, pool] of this.#pools.entries()) {
+        const state = isSlot(slot) ? readAccount(pool.address, values[index], slot, receivedUs) : null;
+        if (state !== null) this.take(state);
+        else if (values[index] === null) pool.isMissing = true;
+        else this.refused++;
+      }
+      this.#agree();
     } catch (error) {
       if (!this.#signal.aborted) this.#log.warn({ err: error }, 'sol_usd_unavailable');
     }
+  }
+
+  #agree(): void {
+    const existing = this.#pools.filter(({ isMissing }) => !isMissing);
+    this.current = agreedPrice(
+      existing.flatMap(({ last }) => last ?? []),
+      existing.length,
+    );
   }
 }

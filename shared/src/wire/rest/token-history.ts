@@ -50,7 +50,7 @@ export const tokenCandlesEndpoint = defineEndpoint({
   errors: ['INVALID_MINT', 'UPSTREAM_UNAVAILABLE'],
 });
 
-export type TokenCandles = Shape<(typeof tokenCandlesEndpoint)['answer']>;
+export type TokenCandles = Static<(typeof tokenCandlesEndpoint)['answer']>;
 
 /** Trades of one answer. */
 export const tradeLimits = { default: 50, max: 200 } as const;

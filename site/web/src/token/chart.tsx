@@ -234,13 +234,13 @@ function useCandles(mint: string, interval: CandleInterval): Omit<Candles, 'of'>
     readOlder.current = () => {
       if (!hasOlder || isReading || bars.size + shownCandles > maxCandles) return;
       isReading = true;
-      void sluice
-        .candles(mint, { interval, limit: shownCandles, to: Math.min(...bars.keys()) }, { signal })
-        .then(({ candles, older }) => {
-          hasOlder = older;
-          for (const bar of candles) bars.set(bar.start, bar);
-          show();
-        })
+      const readBefore = async (to: number): Promise<void> => {
+        const { candles, older } = await sluice.candles(mint, { interval, limit: shownCandles, to }, { signal });
+        hasOlder = older;
+        for (const bar of candles) bars.set(bar.start, bar);
+        show();
+      };
+      void readBefore(Math.min(...bars.keys()))
         .catch(fail)
         .finally(() => (isReading = false));
     };
@@ -265,6 +265,7 @@ export function CandleChart({ mint, supply, quote, own }: ChartProps) {
       joined(
         (bars ?? []).flatMap((bar) => inUnit(bar, unit, supply) ?? []),
         secondsIn(interval),
+        maxCandles,
       ),
     [bars, unit, supply, interval],
   );
