@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { accountDiscriminators as clmmAccounts, programId as clmmProgram } from '../../venues/src/raydium/clmm/program.ts';
-import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/program.ts';
 import { pumpAmm } from '../../venues/src/pump/amm/index.ts';
 import { pump as pumpVenue } from '../../venues/src/pump/curve/index.ts';
@@ -618,41 +617,39 @@ describe('SOL/USD', () => {
 
   it('is the median of the pools that agree, and of nothing less than more than half of them', () => {
     const at = (price: number, agoMs = 0) => ({ price, slot: 1, atMs: nowMs - agoMs });
-    const agreed = (existing: number, ...pools: readonly ReturnType<typeof at>[]) => agreedPrice(pools, existing)?.price ?? null;
-    expect(agreed(3, at(150), at(151), at(149))).toBe(150);
+    const agreed = (...pools: readonly ReturnType<typeof at>[]) => agreedPrice(pools)?.price ?? null;
+    expect(agreed(at(150), at(151), at(149))).toBe(150);
     // One that somebody moved, or that lies, changes nothing.
-    expect(agreed(3, at(150), at(1e9), at(149))).toBe(150);
-    expect(agreed(3, at(150), at(0.001), at(149))).toBe(149);
-    // All contradict each other, or too few are known.
-    expect(agreed(3, at(150), at(200), at(100))).toBeNull();
-    expect(agreed(3, at(150))).toBeNull();
-    expect(agreed(2, at(150), at(200))).toBeNull();
-    expect(agreed(3, at(150), at(151))).toBe(150);
+    expect(agreed(at(150), at(1e9), at(149))).toBe(150);
+    expect(agreed(at(150), at(0.001), at(149))).toBe(149);
+    // They contradict each other.
+    expect(agreed(at(150), at(200), at(100))).toBeNull();
+    expect(agreed(at(150), at(200))).toBeNull();
     // An old price has no vote.
-    expect(agreed(3, at(150), at(151), at(10, 60_001))).toBe(150);
-    expect(agreed(3, at(150), at(100, 60_001), at(100, 60_001))).toBeNull();
-    expect([agreed(1, at(150)), agreed(0)]).toEqual([150, null]);
+    expect(agreed(at(150), at(151), at(10, 60_001))).toBe(150);
+    expect(agreed(at(150), at(100, 60_001), at(100, 60_001))).toBeNull();
+    expect([agreed(at(150)), agreed()]).toEqual([150, null]);
   });
 
   it('comes from pools of two venues, and is null while they contradict each other', async () => {
     const [orca, ...raydium] = solPricePools.map(({ address }) => address);
     const call = () => Promise.resolve({ context: { slot: 5 }, value: [orca, ...raydium].map(() => null) });
-    const feed = new SolUsdFeed({ call } as unknown as Rpc, silentLog, new AbortController().signal);
-    const take = (address: string, price: number, receivedMs = nowMs): void => {
+    const feed = new SolUsdFeed({ call }, silentLog, new AbortController().signal);
+    const report = (address: string, price: number): void => {
       const isOrca = address === orca;
       const [owner, data] = isOrca ? [whirlpoolProgram, whirlpoolBytes(price)] : [clmmProgram, clmmBytes(price)];
-      feed.take({ address, owner, data, slot: 9, receivedUs: receivedMs * 1_000 });
+      feed.take({ address, owner, data, slot: 9, receivedUs: nowMs * 1_000 });
     };
     await feed.ask();
     expect([feed.current, feed.refused]).toEqual([null, 0]);
     // The simulated chain has only one of them.
-    take(orca!, 150);
+    report(orca!, 150);
     expect(feed.current?.price).toBeCloseTo(150, 3);
-    take(raydium[0]!, 300);
+    report(raydium[0]!, 300);
     expect(feed.current).toBeNull();
-    take(raydium[1]!, 301);
+    report(raydium[1]!, 301);
     expect(feed.current?.price).toBeCloseTo(300, 3);
-    take(orca!, 302);
+    report(orca!, 302);
     expect([feed.current?.price, feed.pools.length]).toEqual([expect.closeTo(301, 3), 3]);
     feed.take({ address: raydium[0]!, owner: whirlpoolProgram, data: whirlpoolBytes(1), slot: 9, receivedUs: nowMs * 1_000 });
     expect([feed.refused, feed.current?.price]).toEqual([1, expect.closeTo(301, 3)]);

@@ -37,16 +37,17 @@ export function solUsdOf(state: AccountState): number | null {
 }
 
 /**
- * The price on which pools agree: the median of the pools whose price is not too old, if more than half of all existing pools agree with it. So one
+ * The price on which pools agree: the median of the pools whose price is not too old, if more than half of all known pools agree with it. So one
  * pool that somebody moves changes nothing, and pools that contradict each other give no price.
  */
-export function agreedPrice(pools: readonly SolUsd[], existing: number): SolUsd | null {
+export function agreedPrice(pools: readonly SolUsd[]): SolUsd | null {
   const newestMs = Math.max(...pools.map(({ atMs }) => atMs));
   const fresh = pools.filter(({ atMs }) => newestMs - atMs <= solUsdStaleAfterMs).toSorted((a, b) => a.price - b.price);
   const median = fresh[(fresh.length - 1) >> 1];
   if (median === undefined) return null;
   const agreeing = fresh.filter(({ price }) => Math.abs(price - median.price) <= median.price * agreeWithin);
-  return agreeing.length * 2 > existing ? median : null;
+  const { price, slot, atMs } = median;
+  return agreeing.length * 2 > pools.length ? { price, slot, atMs } : null;
 }
 
 /**
@@ -65,9 +66,8 @@ export function usdPerSol({ baseMint, quoteMint, price }: Pick<PoolAccount, 'bas
 /** What is known of one pool. */
 interface PricePoolState {
   readonly address: string;
+  /** Null until the pool was seen. The simulated chain does not have all of them. */
   last: SolUsd | null;
-  /** The chain has no such account. */
-  isMissing: boolean;
   /** When `last` was received, by the steady clock. */
   takenAtMs: number;
 }
@@ -84,7 +84,6 @@ export class SolUsdFeed {
   readonly #pools: readonly PricePoolState[] = solPricePools.map(({ address }) => ({
     address,
     last: null,
-    isMissing: false,
     takenAtMs: Number.NEGATIVE_INFINITY,
   }));
   #askedAtMs = Number.NEGATIVE_INFINITY;
@@ -112,14 +111,13 @@ export class SolUsdFeed {
     }
     if (fresh !== null && isLate(state.slot, fresh.slot)) return;
     pool.last = { price, slot: state.slot, atMs };
-    pool.isMissing = false;
     pool.takenAtMs = performance.now();
-    this.#agree();
+    this.current = agreedPrice(this.pools);
   }
 
   /** Time since the current price was received. */
   get ageMs(): number {
-    const pool = this.#pools.find(({ last }) => last !== null && last === this.current);
+    const pool = this.#pools.find(({ last }) => last !== null && last.atMs === this.current?.atMs && last.price === this.current.price);
     return Math.round(performance.now() - (pool?.takenAtMs ?? Number.NEGATIVE_INFINITY));
   }
 
@@ -132,8 +130,8 @@ export class SolUsdFeed {
   refresh(): void {
     const nowMs = performance.now();
     const afterMs = this.current === null ? 1000 : refreshAfterMs;
-    const oldestMs = Math.min(...this.#pools.map(({ isMissing, takenAtMs }) => (isMissing ? nowMs : takenAtMs)));
-    if (this.#asking || nowMs - Math.max(oldestMs, this.#askedAtMs) < afterMs) return;
+    const oldestMs = Math.min(...this.#pools.flatMap(({ last, takenAtMs }) => (last === null ? [] : [takenAtMs])));
+    if (this.#asking || nowMs - Math.max(this.current === null ? -Infinity : oldestMs, this.#askedAtMs) < afterMs) return;
     this.#asking = true;
     this.#askedAtMs = nowMs;
     void this.ask().finally(() => {
@@ -155,20 +153,10 @@ export class SolUsdFeed {
       for (const [index, pool] of this.#pools.entries()) {
         const state = isSlot(slot) ? readAccount(pool.address, values[index], slot, receivedUs) : null;
         if (state !== null) this.take(state);
-        else if (values[index] === null) pool.isMissing = true;
-        else this.refused++;
+        else if (values[index] !== null) this.refused++;
       }
-      this.#agree();
     } catch (error) {
       if (!this.#signal.aborted) this.#log.warn({ err: error }, 'sol_usd_unavailable');
     }
-  }
-
-  #agree(): void {
-    const existing = this.#pools.filter(({ isMissing }) => !isMissing);
-    this.current = agreedPrice(
-      existing.flatMap(({ last }) => last ?? []),
-      existing.length,
-    );
   }
 }
