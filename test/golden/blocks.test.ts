@@ -133,11 +133,11 @@ afterEach(() => {
 /** Reads the block as the source `blocks` does, from an endpoint that answers with it. */
 async function readBlocks({ router, slot }: Reader, block: unknown): Promise<BlocksSource> {
   let asked = false;
-  const call: Rpc['call'] = async (method, _params, _signal, _accept, keep, reader) => {
+  const call: Rpc['call'] = async (method, _params, _signal, _accept, keep, blocks) => {
     if (method === 'getSlot') return asked ? new Promise(() => undefined) : slot;
     asked = true;
     const answer = { result: structuredClone(block) };
-    (reader?.read ?? keepTransactions)(answer, keep!);
+    (blocks?.read ?? keepTransactions)(answer, keep!);
     if (answer.result === 'refused') throw new RpcError('answer', -32_601, 'Method not found');
     return answer.result;
   };
