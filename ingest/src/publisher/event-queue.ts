@@ -13,24 +13,33 @@ const eventBytes = 1_200;
  * says which slots the dropped events were of.
  */
 export class EventQueue {
-  /** The events are `#events[#from..]`. */
+  /** New tokens, opened pools and migrations that overtake the others. */
+  #urgent: Outgoing[] = [];
+  /** The other events are `#events[#from..]`. */
   #events: Outgoing[] = [];
   #from = 0;
   #bytes = 0;
   #dropped: Dropped | null = null;
 
   get length(): number {
-    return this.#count + (this.#dropped === null ? 0 : 1);
+    return this.#urgent.length + this.#count + (this.#dropped === null ? 0 : 1);
   }
 
-  push(event: Outgoing): number {
-    this.#events.push(event);
+  /** `mayOvertake`: an urgent event goes before the events of other tokens. */
+  push(event: Outgoing, mayOvertake = false): number {
+    if (mayOvertake && this.#count > 0 && isUrgent(event) && !this.#has(event.mint)) this.#urgent.push(event);
+    else this.#events.push(event);
     this.#bytes += weightOf(event);
     return this.#dropBeyondBounds();
   }
 
-  /** The oldest events, at most `count`. */
+  /** The next events, at most `count`. Urgent ones are a batch of their own, which is short. */
   take(count: number): Outgoing[] {
+    if (this.#urgent.length > 0 && this.#dropped === null) {
+      const urgent = this.#urgent.splice(0, count);
+      for (const event of urgent) this.#bytes -= weightOf(event);
+      return urgent;
+    }
     const first = this.#dropped === null ? [] : [this.#dropped.news()];
     this.#dropped = null;
     const batch = this.#events.slice(this.#from, this.#from + count - first.length);
@@ -42,7 +51,9 @@ export class EventQueue {
 
   /** Puts events back that were removed, before all others. */
   putBack(batch: readonly Outgoing[]): number {
-    this.#events = [...batch, ...this.#events.slice(this.#from)];
+    // Of these and the urgent ones, none may overtake.
+    this.#events = [...batch, ...this.#urgent, ...this.#events.slice(this.#from)];
+    this.#urgent = [];
     this.#from = 0;
     for (const event of batch) this.#bytes += weightOf(event);
     return this.#dropBeyondBounds();
@@ -58,6 +69,18 @@ export class EventQueue {
   dropReceivedBefore(timeUs: number): void {
     if (this.#dropped !== null && this.#dropped.receivedUs < timeUs) this.#dropped = null;
     while (this.#count > 0 && this.#events[this.#from]!.ts.received < timeUs) this.#shift();
+    const recent = this.#urgent.filter(({ ts }) => ts.received >= timeUs);
+    for (const event of this.#urgent) if (!recent.includes(event)) this.#bytes -= weightOf(event);
+    this.#urgent = recent;
+  }
+
+  /** Whether an event of the token waits. */
+  #has(mint: string): boolean {
+    for (let at = this.#from; at < this.#events.length; at++) {
+      const event = this.#events[at]!;
+      if (event.type !== 'slots' && event.mint === mint) return true;
+    }
+    return false;
   }
 
   get #count(): number {
@@ -66,7 +89,12 @@ export class EventQueue {
 
   #dropBeyondBounds(): number {
     let dropped = 0;
-    while (this.#count > maxEvents || this.#bytes > maxBytes) {
+    while (this.#urgent.length + this.#count > maxEvents || this.#bytes > maxBytes) {
+      if (this.#count === 0) {
+        this.#events = this.#urgent;
+        this.#from = 0;
+        this.#urgent = [];
+      }
       this.#dropped ??= new Dropped();
       dropped += this.#dropped.add(this.#shift());
     }
@@ -90,6 +118,12 @@ export class EventQueue {
       this.#from = 0;
     }
   }
+}
+
+const urgentTypes: ReadonlySet<Outgoing['type']> = new Set(['newToken', 'migration', 'pool']);
+
+function isUrgent(event: Outgoing): event is Exclude<Outgoing, { type: 'slots' }> {
+  return urgentTypes.has(event.type);
 }
 
 function weightOf(event: Outgoing): number {

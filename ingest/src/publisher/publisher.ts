@@ -39,7 +39,7 @@ interface Term {
 /**
  * One of all ingest processes leads and publishes. The others see the same events and retain those of the last seconds. A new leader reads
  * from the log which events it has (`PublishedSlots`), and continues with the rest of its queue: each event once, in the order in which this
- * process saw them. The leader publishes all events of one read of a socket as one batch, one batch at a time. A batch that the bus did not
+ * process saw them, except that new tokens, opened pools and migrations overtake the events of other tokens. The leader publishes all events of one read of a socket as one batch, one batch at a time. A batch that the bus did not
  * accept is sent again until it is accepted. Meanwhile, and while no leader is known, events queue up to the bounds of the queue. One entry
  * in the log names the slots of events that are dropped or that the bus never accepts. Only a log that lost its memory cannot show what was
  * published: a new leader then repeats its queue.
@@ -145,7 +145,8 @@ export class Publisher {
   push(event: Outgoing): void {
     if (this.#closed) return;
     this.#pushed++;
-    this.counts.dropped += this.#queue.push(event);
+    // A caller that waits until earlier events are in the log counts those that are left.
+    this.counts.dropped += this.#queue.push(event, this.#term !== null && this.#waiting.length === 0);
     if (this.#lease?.holder === 'other') this.#dropPublished(event.ts.received);
     this.#wake?.();
   }

@@ -1,4 +1,5 @@
 import { Turns } from '../turns.ts';
+import { urgentFirst } from '../decode/urgent.ts';
 import type { BlockItem } from './block-reader.ts';
 import type { WholeSighting } from '../sighting.ts';
 import type { SourceSink } from '../source.ts';
@@ -20,7 +21,7 @@ export async function reportTransactions(
 ): Promise<number> {
   const turns = new Turns(stepsPerCheck);
   let malformed = 0;
-  for (const { signature, contents } of transactions) {
+  for (const { signature, contents } of urgentFirst(transactions)) {
     if (turns.isOver) await turns.pass();
     if (contents === null) malformed++;
     else sink.sighting({ kind: 'whole', ...of, signature, transaction: contents });

@@ -3,6 +3,7 @@ import { shownHost } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { programUrl } from '@sluice/shared/runtime/thread/programs.ts';
 import { beginThread, RestartingThread } from '@sluice/shared/runtime/thread/restarting-thread.ts';
+import { isUrgent, poolsOf } from '../decode/urgent.ts';
 import { Turns } from '../turns.ts';
 import { Endpoints, type Endpoint } from '../pubsub/endpoints.ts';
 import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from '../source.ts';
@@ -84,7 +85,7 @@ export class GrpcSource implements Source {
   #take(message: FromReader): void {
     const from = this.#all[message.endpoint]!;
     if (message.kind === 'updates') {
-      this.#batches.push(message);
+      this.#batches.push(this.#batches.length === 0 ? message : this.#withoutUrgent(message));
       if (!this.#isTaking) void this.#takeBatches();
     } else if (message.kind === 'state') from.setState(message.isUp ? 'up' : 'down', message.reason);
     else if (message.kind === 'counts') from.counts = message.counts;
@@ -99,21 +100,40 @@ export class GrpcSource implements Source {
     if (!isCovered) this.#endpoints.missed(fromSlot, toSlot);
   }
 
+  /** Others wait: takes the urgent transactions that may overtake them, and returns the rest of the batch. */
+  #withoutUrgent(batch: UpdateBatch): UpdateBatch {
+    const urgent = batch.updates.filter((update) => update.kind === 'transaction' && isUrgent(update.contents));
+    if (urgent.length === 0) return batch;
+    const rest: ReadUpdate[] = [];
+    const waiting = new Set(this.#batches.flatMap(({ updates }) => updates.flatMap(poolsOfUpdate)));
+    for (const update of batch.updates) {
+      const pools = poolsOfUpdate(update);
+      if (urgent.includes(update) && !pools.some((pool) => waiting.has(pool))) this.#takeFrom(batch, update);
+      else {
+        for (const pool of pools) waiting.add(pool);
+        rest.push(update);
+      }
+    }
+    return { ...batch, updates: rest };
+  }
+
+  #takeFrom({ endpoint, receivedUs }: UpdateBatch, update: ReadUpdate): void {
+    if (this.#takeUpdate(this.#all[endpoint]!, update, receivedUs, this.#options.newestSlot() - lateSlots)) return;
+    this.#counts.malformed++;
+    this.#link.post({ kind: 'fault', endpoint });
+  }
+
   /** In order, and in turns. What waits is bounded by what the reader passes on before its bytes are taken. */
   async #takeBatches(): Promise<void> {
     this.#isTaking = true;
     const turns = new Turns(stepsPerCheck);
-    for (let batch = this.#batches.shift(); batch !== undefined && !this.#signal.aborted; batch = this.#batches.shift()) {
-      const { endpoint, updates, bytes, receivedUs } = batch;
-      const lateBefore = this.#options.newestSlot() - lateSlots;
-      for (const update of updates) {
-        if (!this.#takeUpdate(this.#all[endpoint]!, update, receivedUs, lateBefore)) {
-          this.#counts.malformed++;
-          this.#link.post({ kind: 'fault', endpoint });
-        }
+    for (let batch = this.#batches[0]; batch !== undefined && !this.#signal.aborted; batch = this.#batches[0]) {
+      for (const update of batch.updates) {
+        this.#takeFrom(batch, update);
         if (turns.isOver) await turns.pass();
       }
-      this.#link.post({ kind: 'taken', endpoint, bytes });
+      this.#batches.shift();
+      this.#link.post({ kind: 'taken', endpoint: batch.endpoint, bytes: batch.bytes });
     }
     this.#isTaking = false;
   }
@@ -150,6 +170,10 @@ export class GrpcSource implements Source {
     const late = slot < lateBefore;
     this.#sink.sighting({ kind: 'whole', source: name, signature, slot, commitment: 'processed', receivedUs, late, transaction: contents });
   }
+}
+
+function poolsOfUpdate(update: ReadUpdate): readonly string[] {
+  return update.kind === 'transaction' ? poolsOf(update.contents) : [];
 }
 
 /** An endpoint, as the reader reports it. */
