@@ -117,7 +117,7 @@ describe.skipIf(!fixturesPresent)(`forms of instructions in both directions (${f
         continue;
       }
       const view = new DataView(data.buffer, data.byteOffset, data.length);
-      const isExactOut = form.limits.exactInAt !== null && data[form.limits.exactInAt] === 0;
+      const isExactOut = form.limits.mode !== null && data[form.limits.mode.at] === form.limits.mode.exactOut;
       expect(trade, where).toMatchObject({
         side: quoteCoins.has(given) ? 'buy' : 'sell',
         ...(quoteCoins.has(given)
@@ -201,7 +201,7 @@ function goodTrade({ programId, form, side }: Good): { readonly instruction: Nam
   data.set(discriminator);
   data.writeBigUInt64LE(most, limits.maxInAt);
   data.writeBigUInt64LE(least, limits.minOutAt);
-  if (limits.exactInAt !== null) data[limits.exactInAt] = 1;
+  if (limits.mode !== null) data[limits.mode.at] = limits.mode.exactIn[0]!;
   const poolAccount = 'coinsIn' in pool ? accountOf(programId, [coin, wrappedSolMint]) : null;
   return { instruction: { programId, accounts, data }, context: { wallet, opened: nothingOpened, poolAccount } };
 }
@@ -261,12 +261,15 @@ describe.each(everyForm)('a trade of $name', (good) => {
   });
 
   it('is refused without a limit, and with a field that must be zero', () => {
-    const { maxInAt, minOutAt, exactInAt } = form.limits;
+    const { maxInAt, minOutAt, mode } = form.limits;
     for (const at of [maxInAt, minOutAt]) expect(ruleOf(read({ data: Uint8Array.from(data).fill(0, at, at + 8) }))).toBe('bounds');
     for (const [from, end] of form.zeros) for (let at = from; at < end; at++) expect(ruleOf(read(withByte(at, 1)))).toBe('trade');
-    if (exactInAt === null) return;
-    expect(read(withByte(exactInAt, 0))).toMatchObject({ maxIn: least });
-    for (const neither of [2, 255]) expect(ruleOf(read(withByte(exactInAt, neither)))).toBe('trade');
+    if (mode === null) return;
+    for (let byte = 0; byte < 256; byte++) {
+      if (byte === mode.exactOut) expect(read(withByte(mode.at, byte))).toMatchObject({ maxIn: least });
+      else if (mode.exactIn.includes(byte)) expect(read(withByte(mode.at, byte))).toMatchObject({ maxIn: most });
+      else expect(ruleOf(read(withByte(mode.at, byte)))).toBe('trade');
+    }
   });
 
   it('is refused with more or fewer accounts or data', () => {

@@ -73,8 +73,16 @@ export interface LimitOffsets {
   readonly maxInAt: number;
   /** What the user receives at least. */
   readonly minOutAt: number;
-  /** A bool. If it is false, the amount that the user receives is the exact one, and the two limits have exchanged their places. Null: they never do. */
-  readonly exactInAt: number | null;
+  /** A byte that says which amount is exact. Any other value of it is refused. Null: the limits are always at these places. */
+  readonly mode: LimitMode | null;
+}
+
+export interface LimitMode {
+  readonly at: number;
+  /** Values if the amount that the user gives is the exact one, or the most that is taken. */
+  readonly exactIn: readonly number[];
+  /** The value if the amount that the user receives is the exact one. Then the two limits have exchanged their places. */
+  readonly exactOut: number;
 }
 
 export interface GrowthForm {

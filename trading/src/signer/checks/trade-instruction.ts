@@ -181,12 +181,14 @@ function limitsOf({ dataBytes, limits, zeros }: TradeForm, data: Uint8Array): { 
   if (data.length < dataBytes[0] || data.length > dataBytes[1]) return refused('trade', 'The data of the trade has a wrong length.');
   if (zeros.some(([from, end]) => data.subarray(from, end).some((byte) => byte !== 0)))
     return refused('trade', 'The trade sets a field that must be zero.');
-  const exactIn = limits.exactInAt === null ? 1 : data[limits.exactInAt]!;
-  if (exactIn > 1) return refused('trade', 'The trade does not show which of its amounts is exact.');
+  const mode = limits.mode === null ? null : data[limits.mode.at]!;
+  const isExactOut = mode !== null && mode === limits.mode!.exactOut;
+  if (mode !== null && !isExactOut && !limits.mode!.exactIn.includes(mode))
+    return refused('trade', 'The trade does not show which of its amounts is exact.');
   const view = new DataView(data.buffer, data.byteOffset, data.length);
   const [first, second] = [view.getBigUint64(limits.maxInAt, true), view.getBigUint64(limits.minOutAt, true)];
   if (first === 0n || second === 0n) return refused('bounds', 'The trade has no maximum to pay or no minimum to receive.');
-  return { maxIn: exactIn === 1 ? first : second };
+  return { maxIn: isExactOut ? second : first };
 }
 
 /** The coins that the user gives and receives. If the instruction does not show which is which, the user's accounts do. */

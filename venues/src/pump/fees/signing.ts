@@ -26,8 +26,8 @@ export function signingOf({
   extendAccount,
 }: TradeInstructions): VenueSigning {
   const [exactIn, exactOut] = [
-    { maxInAt: 8, minOutAt: 16, exactInAt: null },
-    { maxInAt: 16, minOutAt: 8, exactInAt: null },
+    { maxInAt: 8, minOutAt: 16, mode: null },
+    { maxInAt: 16, minOutAt: 8, mode: null },
   ];
   const form = (input: typeof coin, output: typeof coin) => ({
     user,
