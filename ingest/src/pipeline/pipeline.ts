@@ -225,7 +225,8 @@ export class Pipeline {
       case 'liquidityRemoved':
         return this.book.learnTrade(venue, event);
       case 'created':
-        return this.book.learnCreated(venue, event);
+        if (event.needs === undefined) return this.book.learnCreated(venue, event);
+        return this.book.learnTrade(venue, { pool: event.pool, pair: { baseMint: event.mint, quoteMint: event.quoteMint } });
       case 'poolCreated':
         return this.book.learnPoolCreated(venue, event);
       case 'migrated':
@@ -254,6 +255,12 @@ export class Pipeline {
   #needOf(placed: Placed): Need | MainNeed | null {
     const { located, transaction, pool } = placed;
     const { tokenBalances } = transaction;
+    if (located.event.type === 'created') {
+      const constants = this.#constantsNeed(located.event, pool);
+      if (constants !== null) return constants;
+      const venue = this.#venueByName.get(located.venue)!;
+      if (located.event.needs !== undefined) this.book.learnCreated(venue, this.#completedCreation(venue, located.event));
+    }
     let need = needOfEvent(placed);
     if (need !== null && tokenBalances !== null) {
       learnDecimals(pool, tokenBalances);
@@ -269,8 +276,8 @@ export class Pipeline {
     return null;
   }
 
-  /** A shared account that was read a while ago is read again, but holds no trade back. */
-  #constantsNeed({ needs }: VenueTrade, pool: Pool): Need | null {
+  /** A shared account that was read a while ago is read again, but holds no event back. */
+  #constantsNeed({ needs }: VenueTrade | TokenCreated, pool: Pool): Need | null {
     if (needs === undefined) return null;
     const need = { pool, addresses: [needs.account], isConstants: true };
     if (this.book.constants(needs.account) === undefined) return need;
@@ -305,17 +312,28 @@ export class Pipeline {
     this.#lines.dissolve(line);
   }
 
+  /** A trade with what the account that it needs adds to it, which was read before. */
+  #completedTrade(venue: Venue, event: VenueTrade): VenueTrade {
+    const constants = event.needs === undefined ? undefined : this.book.constants(event.needs.account);
+    return constants === undefined ? event : venue.completeTrade!(event, constants);
+  }
+
+  #completedCreation(venue: Venue, event: TokenCreated): TokenCreated {
+    const constants = event.needs === undefined ? undefined : this.book.constants(event.needs.account);
+    return constants === undefined ? event : venue.completeCreated!(event, constants);
+  }
+
   #publish({ transaction, located: { venue: name, path, event }, pool }: Placed): void {
     const venue = this.#venueByName.get(name)!;
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
-      // What the trade needs was read before.
-      const trade = event.needs === undefined ? event : venue.completeTrade!(event, this.book.constants(event.needs.account)!);
-      this.emitter.trade({ event: trade, ...base }, completesCurve(transaction, event));
+      this.emitter.trade({ event: this.#completedTrade(venue, event), ...base }, completesCurve(transaction, event));
       this.#resolver.requestSupplyIfDue(pool, transaction.receivedUs / 1000);
       this.#mainPools.readIfInDoubt(pool, tradeSeen(transaction, event));
-    } else if (event.type === 'created') this.emitter.creation({ event, ...base }, buysOfCreator(transaction, event));
-    else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
+    } else if (event.type === 'created') {
+      const buys = buysOfCreator(transaction, event).map((buy) => this.#completedTrade(venue, buy));
+      this.emitter.creation({ event: this.#completedCreation(venue, event), ...base }, buys);
+    } else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
     else if (event.type === 'reserves') this.emitter.reserves({ event, ...base });
     else if (event.type === 'poolCreated') this.emitter.poolCreated({ event, ...base });
   }

@@ -148,8 +148,8 @@ export function ownedData(accounts: AccountLookup, address: string, owner: strin
 }
 
 /** Every quote needs the settings, and they seldom change. So the bytes of one account are decoded only once. They must not be modified. */
-export function decodedOnce<T>(decode: (data: Uint8Array) => T): (data: Uint8Array) => T {
-  const known = new WeakMap<Uint8Array, T>();
+export function decodedOnce<T, D extends object = Uint8Array>(decode: (data: D) => T): (data: D) => T {
+  const known = new WeakMap<D, T>();
   return (data) => {
     const found = known.get(data);
     if (found !== undefined) return found;

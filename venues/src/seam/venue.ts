@@ -18,10 +18,12 @@ export interface Venue {
   readonly watchedAccountPrefixes: readonly Uint8Array[];
   /** Decodes one record of the program and emits its events, in order. */
   decode(context: DecodeContext, emit: (event: VenueEvent) => void): DecodeOutcome;
-  /** The numbers of an account that trades `need`. Only a venue whose trades have `needs` has this function. */
+  /** The numbers of an account that events `need`. Only a venue whose events have `needs` has this function. */
   constantsOf?(data: Uint8Array, read: ReadAccount): DecodedConstants;
   /** The trade with what the constants of the account that it `needs` add. Without them, the fields that it sets have no meaning. */
   completeTrade?(trade: VenueTrade, constants: AccountConstants): VenueTrade;
+  /** The same for a new token. */
+  completeCreated?(created: TokenCreated, constants: AccountConstants): TokenCreated;
   /** Decodes an account that the program owns. */
   decodeAccount(data: Uint8Array, read?: ReadAccount): DecodedAccount;
   /** Every pool of a mint whose address can be computed, with the accounts that hold its reserves; empty if the text is not an address. */
@@ -166,11 +168,11 @@ export type DecodedConstants =
   | MoreAccounts
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/** What a trade needs that its transaction does not show. */
-export interface TradeNeeds {
-  /** The pool, which is read once, or an account that many pools share, which is read again from time to time. Only trades of the same pool wait. */
+/** What a trade or a creation needs that its transaction does not show. */
+export interface EventNeeds {
+  /** The pool, which is read once, or an account that many pools share, which is read again from time to time. Only events of the same pool wait. */
   readonly account: string;
-  /** What `completeTrade` needs in addition to the trade, as the venue numbers it. An event is plain data, so that threads can pass it on. */
+  /** What the venue needs in addition to the event, as it numbers it. An event is plain data, so that threads can pass it on. */
   readonly facts: readonly bigint[];
 }
 
@@ -199,7 +201,7 @@ export interface VenueTrade extends PriceState {
   /** Unix seconds of the chain's clock; null if the event has none. */
   readonly timestamp: number | null;
   /** Absent if the transaction shows all of the trade. */
-  readonly needs?: TradeNeeds;
+  readonly needs?: EventNeeds;
 }
 
 export interface TokenCreated extends TokenTerms {
@@ -221,6 +223,8 @@ export interface TokenCreated extends TokenTerms {
   /** Not null, because the published `newToken` has reserves. A curve without reserves needs a change of that schema first. */
   readonly reserves: PoolReserves;
   readonly timestamp: number | null;
+  /** Absent if the transaction shows all of the creation. */
+  readonly needs?: EventNeeds;
 }
 
 /** What a venue records about a token. An ordinary pool has `noTerms`. */
