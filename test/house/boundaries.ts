@@ -177,7 +177,7 @@ function isPure(path: string): boolean {
 const venueUsers = ['venues/src/registry.ts', 'test/'];
 
 /** Folders next to the venues with code that several of them use. */
-const venueLibraries: ReadonlySet<string> = new Set(['pump/fees']);
+const venueLibraries: ReadonlySet<string> = new Set(['meteora/fees', 'pump/fees']);
 
 /** `<family>/<venue>`. */
 function venueOf(path: string): string | null {

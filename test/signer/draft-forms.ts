@@ -21,7 +21,7 @@ function derivedPool(programId: string, at: number, config: number): PoolPositio
 }
 
 const noCost = { createdBytes: [], growth: null };
-const limits = { maxInAt: 8, minOutAt: 16, exactInAt: null };
+const limits = { maxInAt: 8, minOutAt: 16, mode: null };
 const bothWays = { money: null, user: 0, zeros: [] } as const;
 
 // Some pools of the program are at other addresses. Then only the account shows the coins, here for the second instruction.
@@ -47,7 +47,7 @@ const clmm: readonly TradeForm[] = clmmSwaps.map((discriminator, version) => ({
   output: { account: 4, program: version === 0 ? 8 : null },
   mints: version === 0 ? null : { input: 11, output: 12 },
   pool: version === 0 ? { at: 2, coinsIn: clmmCoins } : derivedPool(clmmProgram, 2, 1),
-  limits: { ...limits, exactInAt: 40 },
+  limits: { ...limits, mode: { at: 40, exactIn: [1], exactOut: 0 } },
   // The price at which the swap stops.
   zeros: [[24, 40]],
 }));
@@ -87,30 +87,11 @@ const v4 = [
     output: { account: count - 2, program: 0 },
     mints: null,
     pool: { at: 1, coinsIn: v4Coins },
-    limits: { maxInAt: 1, minOutAt: 9, exactInAt: null },
+    limits: { maxInAt: 1, minOutAt: 9, mode: null },
   })),
 );
 
-/** Both coins in the order of the pool, each with its program; the tail of a swap on several bins is left out. */
-const dbc: TradeForm = {
-  ...bothWays,
-  user: 9,
-  discriminator: Uint8Array.from(Buffer.from('f8c69e91e17587c8', 'hex')),
-  accountCount: [15, 16],
-  dataBytes: [24, 24],
-  input: { account: 3, program: null },
-  output: { account: 4, program: null },
-  mints: { either: [7, 8] },
-  pool: {
-    at: 2,
-    addressOf: ({ base, quote }, accounts) => {
-      const coins = [base, quote].map(addressBytes).toSorted((one, other) => Buffer.compare(other, one));
-      return findProgramAddress([Buffer.from('pool'), addressBytes(accounts[1]!), ...coins], dbcProgram).address;
-    },
-  },
-  limits,
-};
-
+/** Both coins in the order of the pool; the tail of a swap on several bins is left out. */
 const dlmm: readonly TradeForm[] = ['f8c69e91e17587c8', '414b3f4ceb5b5b88'].map((discriminator) => ({
   ...bothWays,
   user: 10,
@@ -136,13 +117,11 @@ function dlmmCoins(data: Uint8Array): readonly [string, string] | null {
   return isPair ? [encodeBase58(data, dlmmPool.mintsAt[0], 32), encodeBase58(data, dlmmPool.mintsAt[1], 32)] : null;
 }
 
-const dbcProgram = 'dbcij3LWUppWqq96dh6gJWwBifmcGfLSB5D4DuSMaqN';
 export const dlmmProgram = 'LBUZKhRxPF3XUpBCjp4YzTKgLccjZhTSDM9YuVaPwxo';
 
 export const draftForms: ReadonlyMap<string, VenueSigning> = new Map([
   [cpmmProgram, { forms: cpmm, ...noCost }],
   [clmmProgram, { forms: clmm, ...noCost }],
   [v4Program, { forms: v4, ...noCost }],
-  [dbcProgram, { forms: [dbc], ...noCost }],
   [dlmmProgram, { forms: dlmm, ...noCost }],
 ]);

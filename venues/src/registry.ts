@@ -1,6 +1,7 @@
 import type { VenueName } from '@sluice/shared/wire/venues.ts';
 import { meteoraDammV2 } from './meteora/damm-v2/index.ts';
 import { meteoraDlmm } from './meteora/dlmm/index.ts';
+import { meteoraDbc } from './meteora/dbc/index.ts';
 import { orcaWhirlpool } from './orca/whirlpool/index.ts';
 import { pump } from './pump/curve/index.ts';
 import { pumpAmm } from './pump/amm/index.ts';
@@ -20,6 +21,7 @@ export const venues: readonly Venue[] = [
   raydiumClmm,
   meteoraDammV2,
   meteoraDlmm,
+  meteoraDbc,
   orcaWhirlpool,
 ];
 

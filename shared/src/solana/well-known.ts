@@ -6,6 +6,7 @@ export const associatedTokenProgram = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8
 export const computeBudgetProgram = 'ComputeBudget111111111111111111111111111111';
 export const metadataProgram = 'metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s';
 export const rentSysvar = 'SysvarRent111111111111111111111111111111111';
+export const instructionsSysvar = 'Sysvar1nstructions1111111111111111111111111';
 export const wrappedSolMint = 'So11111111111111111111111111111111111111112';
 export const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 export const zeroAddress = '11111111111111111111111111111111';

@@ -25,7 +25,7 @@ export const venueTable = {
   'raydium-cpmm': { label: 'Raydium CPMM', read: pools },
   'raydium-amm': { label: 'Raydium AMM', read: pools },
   'raydium-clmm': { label: 'Raydium CLMM', read: pools },
-  'meteora-dbc': { label: 'Meteora DBC', read: null },
+  'meteora-dbc': { label: 'Meteora DBC', read: { ...curveProgram, logsTrades: false } },
   'meteora-damm-v2': { label: 'Meteora DAMM v2', read: { ...pools, quoted: false } },
   'meteora-dlmm': { label: 'Meteora DLMM', read: { ...pools, quoted: false } },
   'orca-whirlpool': { label: 'Orca Whirlpool', read: pools },

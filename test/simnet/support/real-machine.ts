@@ -24,6 +24,8 @@ export interface MachineResult {
   readonly error: string;
   readonly logs: readonly string[];
   readonly units: number;
+  /** The transaction as a node answers it, without balances. */
+  readonly answer: unknown;
 }
 
 export interface MachineAccount {
@@ -61,7 +63,21 @@ export class RealMachine {
     const result = this.#inner.sendVersionedTransaction(wire);
     const failed = result instanceof FailedTransactionMetadata;
     const meta = failed ? result.meta() : result;
-    return { failed, error: failed ? result.toString() : '', logs: meta.logs(), units: Number(meta.computeUnitsConsumed()) };
+    const logs = meta.logs();
+    const innerInstructions = meta.innerInstructions().map((list, index) => ({
+      index,
+      instructions: list.map((one) => {
+        const instruction = one.instruction();
+        const [accounts, data] = [[...instruction.accounts()], encodeBase58(instruction.data())];
+        return { programIdIndex: instruction.programIdIndex(), accounts, data, stackHeight: one.stackHeight() };
+      }),
+    }));
+    const answer = {
+      version: 0,
+      transaction: [Buffer.from(wire).toString('base64'), 'base64'],
+      meta: { err: failed ? 'failed' : null, logMessages: logs, innerInstructions, preTokenBalances: [], postTokenBalances: [] },
+    };
+    return { failed, error: failed ? result.toString() : '', logs, units: Number(meta.computeUnitsConsumed()), answer };
   }
 
   account(address: string): MachineAccount | null {

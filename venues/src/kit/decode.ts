@@ -28,7 +28,8 @@ export function anchorNames(kind: 'event' | 'account', names: string): Names {
   return new Map(names.split(/\s+/).map((name) => [discriminatorOf(name).toString('hex'), name]));
 }
 
-function undecoded(
+/** Bytes with a discriminator that is not decoded: known by name, or unknown. */
+export function undecoded(
   data: Uint8Array,
   ignored: Names,
   tagBytes = discriminatorLength,

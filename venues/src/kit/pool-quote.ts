@@ -20,6 +20,9 @@ export interface PoolSwap {
   readonly fees: readonly Fee[];
   /** The curve had no more tokens, so less is swapped than asked for. */
   readonly cut?: boolean;
+  /** The reserves afterwards, and whether the curve is then complete, if these do not follow from the amounts. */
+  readonly after?: PoolReserves | null;
+  readonly completes?: boolean;
 }
 
 /** A pool whose token is its base, as a quote needs it. */
@@ -71,7 +74,7 @@ export function quotePool(state: QuotedState, { exact, amount }: QuotedTrade, sl
   if (paid > amountIn) fees.push({ kind: 'transfer', amount: paid - amountIn, bps: feeIn.bps, coin: coinIn });
   if (received < amountOut) fees.push({ kind: 'transfer', amount: amountOut - received, bps: feeOut.bps, coin: coinOut });
   const { priceQuote, priceBase, reserves } = state.price;
-  const after = reserves === null ? null : reservesAfter(reserves, swapped, isBuy);
+  const { after = reserves === null ? null : reservesAfter(reserves, swapped, isBuy) } = swapped;
   return {
     ok: true,
     quote: {
@@ -86,7 +89,7 @@ export function quotePool(state: QuotedState, { exact, amount }: QuotedTrade, sl
       before: reserves,
       after,
       cut,
-      completes: state.isCurve === true && after?.realBase === 0n,
+      completes: swapped.completes ?? (state.isCurve === true && after?.realBase === 0n),
     },
   };
 }

@@ -17,14 +17,9 @@ export function shareBps(amount: bigint, of: bigint): number {
   return of === 0n ? 0 : Number((amount * basisPoints + of / 2n) / of);
 }
 
-/** The trade of a swap. `through` is what the pool's formula counts of the coin that comes in, `left` of the other. A fee of 0 is left out. */
-export function swapTrade(
-  { isSell, through, left, charges }: { isSell: boolean; through: bigint; left: bigint; charges: readonly Charge[] },
-  shown: Pick<VenueTrade, 'pool' | 'pair' | 'trader' | 'before'> & PriceState,
-): VenueTrade {
-  const coins = coinsOf(isSell);
-  const [baseAmount, quoteAmount] = isSell ? [through, left] : [left, through];
-  const fees = charges
+/** The fees of a swap. A fee of 0 is left out. */
+export function feesOf(charges: readonly Charge[], coins: Readonly<Record<'in' | 'out', Fee['coin']>>): Fee[] {
+  return charges
     .filter(([, amount]) => amount > 0n)
     .map(([kind, amount, of, coin]) => ({
       kind,
@@ -32,6 +27,15 @@ export function swapTrade(
       bps: shareBps(amount, of),
       coin: coins[coin],
     }));
+}
+
+/** The trade of a swap. `through` is what the pool's formula counts of the coin that comes in, `left` of the other. */
+export function swapTrade(
+  { isSell, through, left, charges }: { isSell: boolean; through: bigint; left: bigint; charges: readonly Charge[] },
+  shown: Pick<VenueTrade, 'pool' | 'pair' | 'trader' | 'before'> & PriceState,
+): VenueTrade {
+  const [baseAmount, quoteAmount] = isSell ? [through, left] : [left, through];
+  const fees = feesOf(charges, coinsOf(isSell));
   return {
     type: 'trade',
     side: isSell ? 'sell' : 'buy',
