@@ -34,7 +34,7 @@ function tradesIn(transaction: TransactionView): readonly VenueTrade[] {
   const sighting: WholeSighting = { kind: 'whole', ...origin, signature: transaction.signature, transaction, late: false };
   const reading = decoder.read(sighting);
   if (reading.kind !== 'read') return [];
-  return reading.transaction.events.flatMap(({ venue, event }) => (venue.name === 'meteora-dbc' && event.type === 'trade' ? [event] : []));
+  return reading.transaction.events.flatMap(({ venue, event }) => (venue === 'meteora-dbc' && event.type === 'trade' ? [event] : []));
 }
 
 const accountBytes = (name: string): Buffer => fixtureBytes(`accounts/meteora-dbc/${name}.bin`);
