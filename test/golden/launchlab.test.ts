@@ -3,7 +3,7 @@ import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.
 import { decodeData } from '@sluice/venues/seam/decode-data.ts';
 import type { DecodeContext, VenueEvent } from '@sluice/venues/seam/venue.ts';
 import { launchLab } from '../../venues/src/raydium/launchlab/index.ts';
-import { migrationForms, poolAddress, programId, tradeDiscriminators } from '../../venues/src/raydium/launchlab/program.ts';
+import { migrationForms, poolOf, programId, tradeDiscriminators } from '../../venues/src/raydium/launchlab/program.ts';
 import { createHarness } from '../ingest/harness.ts';
 import { wholeSighting } from '../ingest/sightings.ts';
 import { describe, expect, it } from 'vitest';
@@ -246,7 +246,7 @@ it('the account of a curve whose quote coin is not SOL, field by field', () => {
       creatorFeeBps: 0,
     },
   });
-  expect(poolAddress(baseMint, quoteMint)).toBe('7L2sWFH3rjHCBbjye28oHXDW1H9Vkt2WNeMJcW4B1hUK');
+  expect(poolOf(baseMint, quoteMint)).toBe('7L2sWFH3rjHCBbjye28oHXDW1H9Vkt2WNeMJcW4B1hUK');
 });
 
 it('an event without its instruction is incomplete', () => {

@@ -21,7 +21,7 @@ const pools = { logsTrades: false, curves: false, quoted: true, traded: false };
 export const venueTable = {
   pump: { label: 'pump', read: curveProgram },
   'pump-amm': { label: 'PumpSwap', read: { ...pools, logsTrades: true, traded: true } },
-  launchlab: { label: 'LaunchLab', read: { ...curveProgram, logsTrades: false, quoted: false, traded: false } },
+  launchlab: { label: 'LaunchLab', read: { ...curveProgram, logsTrades: false } },
   'raydium-cpmm': { label: 'Raydium CPMM', read: pools },
   'raydium-amm': { label: 'Raydium AMM', read: pools },
   'raydium-clmm': { label: 'Raydium CLMM', read: pools },

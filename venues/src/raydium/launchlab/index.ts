@@ -4,6 +4,8 @@ import { tradeFaultsOf } from '../../kit/faults.ts';
 import type { Venue } from '../../seam/venue.ts';
 import { decode, decodeAccount } from './decode.ts';
 import { eventAuthority, migrations, poolOf, programId } from './program.ts';
+import { quoting } from './quote.ts';
+import { signing } from './signing.ts';
 
 /** Quote coins of most curves: SOL, USD1 and USDC. A curve with another coin is known once an event names it. */
 const usualQuotes = [wrappedSolMint, 'USD1ttGY1N17NEEHLmELoaybftRBUSErhqYiQzvEmuB', usdcMint] as const;
@@ -22,8 +24,8 @@ export const launchLab: Venue = {
   derivedPools: (mint) => (isAddress(mint) ? usualQuotes.map((quote) => ({ address: poolOf(mint, quote), vaults: [] })) : []),
   // Platforms choose supply and decimals.
   curves: { decimals: null, usualSupply: null, mintEnding: null },
-  quoting: null,
-  signing: null,
+  quoting,
+  signing,
   /** Source: the IDL of the program, version 0.2.0. */
   tradeFault: tradeFaultsOf({ slippage: { ExceededSlippage: 6004 }, complete: { PoolMigrated: 6006 } }),
 };

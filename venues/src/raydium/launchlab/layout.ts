@@ -25,3 +25,11 @@ export const poolMinLength = 365;
 
 /** `status` of a curve that trades. 1 waits for its migration, and 2 has migrated. */
 export const statusFunding = 0;
+
+export const globalConfig = { curveType: 16, migrateFee: 19, tradeFeeRate: 27 } as const;
+/** The shortest GlobalConfig that is supported ends after `trade_fee_rate`. */
+export const globalConfigMinLength = 35;
+
+export const platformConfig = { feeRate: 104, creatorFeeRate: 720 } as const;
+/** The shortest PlatformConfig that is supported ends after `creator_fee_rate`, which older accounts have as padding. */
+export const platformConfigMinLength = 728;

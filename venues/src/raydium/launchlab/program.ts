@@ -5,11 +5,17 @@ import { anchorNames, bytes } from '../../kit/decode.ts';
 
 /** Raydium LaunchLab. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`, `account:Name`. */
 export const programId = 'LanMV9sAd7wArD4vJFi2qDdfnVhFxYSUg6eADduJ3uj';
+/** Owns the vaults of all curves: the PDA `["vault_auth_seed"]`. */
+export const authority = 'WLHv2UAZm6z4KyaaELi5pjdbJh6RESMva1Rnn8pJVVh';
 export const eventAuthority = '2DPAtwB8L12vrMRExbLuyGnC7n2J5LNoZQSejeQGpwkr';
 
 export const eventDiscriminators = { trade: bytes('bddb7fd34ee661ee'), poolCreate: bytes('97d7e20976a173ae') } as const;
 
-export const accountDiscriminators = { pool: bytes('f7ede3f5d7c3de46') } as const;
+export const accountDiscriminators = {
+  pool: bytes('f7ede3f5d7c3de46'),
+  globalConfig: bytes('95089ccaa0fcb0d9'),
+  platformConfig: bytes('a04e8000f853e6a0'),
+} as const;
 
 /** Known events without a trade or a new token. */
 export const ignoredEvents = anchorNames('event', 'ClaimVestedEvent CreateVestingEvent');
@@ -100,8 +106,8 @@ export const migrationForms: readonly MigrationForm[] = [
 const derived = (...seeds: Uint8Array[]): string => findProgramAddress(seeds, programId).address;
 
 /** The curve of a coin. The functions below throw TypeError if an argument is not an address. */
-export function poolAddress(baseMint: string, quoteMint: string): string {
-  return derived(Buffer.from('pool'), addressBytes(baseMint), addressBytes(quoteMint));
-}
-/** The same, derived once. */
-export const poolOf = keepDerived(poolAddress);
+export const poolOf = keepDerived((baseMint: string, quoteMint: string) =>
+  derived(Buffer.from('pool'), addressBytes(baseMint), addressBytes(quoteMint)),
+);
+/** Where the fees of a platform (its config) or of a creator wait, in one quote coin. */
+export const feeVaultOf = keepDerived((owner: string, quoteMint: string) => derived(addressBytes(owner), addressBytes(quoteMint)));
