@@ -123,8 +123,8 @@ test('one call for a coin together with its settings; the next call requests les
   reader.slot = 502;
   const second = await markets.read(mint);
   expect(second).toMatchObject({ slot: 502, settings: { slot: 500, askedAtMs: 1_000_000 } });
-  // The quote coin is known, and the settings are stored: mint, curve, and the pool with its vaults.
-  expect(reader.calls[1]).toHaveLength(7);
+  // The quote coin is known, and the settings are stored: mint, two curves, pool, and its vaults for two token programs each.
+  expect(reader.calls[1]).toHaveLength(8);
   expect(reader.calls[1]).not.toContain(pump.globalAddress);
   reader.nowMs += settingsTtlMs;
   reader.slot = 700;
