@@ -13,6 +13,7 @@ export interface ChannelEvents {
   readonly trades: Trade;
   readonly prices: Price;
   readonly candles: Candle;
+  readonly pools: PoolCreated | LiquidityAdded | LiquidityRemoved;
   readonly orders: Order;
 }
 export type Channel = keyof ChannelEvents;
@@ -69,6 +70,20 @@ export interface Filters {
   readonly prices: {
     /** What changed the price. */
     readonly source?: 'trade' | 'account';
+    /** Venue, or any of several. */
+    readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool')[];
+    /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
+    readonly quoteMint?: string | readonly string[];
+    /** The event was seen at this commitment or a higher one. */
+    readonly commitment?: 'processed' | 'confirmed' | 'finalized';
+  };
+  readonly pools: {
+    /** Type of the event, or any of several. */
+    readonly type?: 'poolCreated' | 'liquidityAdded' | 'liquidityRemoved' | readonly ('poolCreated' | 'liquidityAdded' | 'liquidityRemoved')[];
+    /** Both amounts have at least this value in SOL; those of unknown value do not pass. */
+    readonly minSol?: number;
+    /** Provider of the liquidity or creator of the pool, or any of several. */
+    readonly provider?: string | readonly string[];
     /** Venue, or any of several. */
     readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool')[];
     /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
@@ -447,6 +462,250 @@ export interface Migration {
   readonly marketCapSol: number | null;
   /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
+}
+
+/** A pool was opened. A bonding curve begins with `newToken` instead. If the amounts are null, the pool is empty, or its first `liquidityAdded` has them. */
+export interface PoolCreated {
+  readonly type: 'poolCreated';
+  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end. */
+  readonly id: string;
+  /** Mint of the token. Base58. */
+  readonly mint: string;
+  /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
+  readonly quoteMint: string;
+  /** Venue of the pool. */
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  /** The bonding curve or pool. Base58. */
+  readonly poolAddress: string;
+  /** Signature of the transaction; null for a price read from an account change, and for a candle. */
+  readonly signature: string | null;
+  /** Slot. */
+  readonly slot: number;
+  /** Block time, Unix seconds; null if it is unknown. */
+  readonly blockTime: number | null;
+  /** Commitment at which the event was seen. */
+  readonly commitment: 'processed' | 'confirmed' | 'finalized';
+  readonly ts: {
+    /** When the notification reached ingest, Unix microseconds. */
+    readonly received: number;
+    /** When ingest published the event, Unix microseconds. */
+    readonly published: number;
+  };
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  readonly late?: true;
+  /** Present and true for events of the simulated chain. */
+  readonly simulated?: true;
+  /** Account that opened the pool: the user of the instruction. Base58. */
+  readonly creator: string;
+  /** Null if the creation does not show it. */
+  readonly baseAmount: string | null;
+  /** Null if the creation does not show it. */
+  readonly quoteAmount: string | null;
+  readonly baseDecimals: number;
+  readonly quoteDecimals: number;
+  readonly tokenAmount: number | null;
+  /** Null if the quote coin is not SOL. */
+  readonly solAmount: number | null;
+  readonly quoteUiAmount: number | null;
+  /** Null if it is unknown. */
+  readonly valueSol: number | null;
+  /** Null if it is unknown. */
+  readonly valueUsd: number | null;
+  /** Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools. */
+  readonly lpBurned: string | null;
+  /** Null if it locked none, or the program of the venue has no locks. */
+  readonly lpLocked: string | null;
+  /** Null if neither the reserves nor the amounts give a price. There is no price event then. */
+  readonly priceQuote: number | null;
+  readonly priceSol: number | null;
+  readonly priceUsd: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
+  readonly marketCapSol: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
+  readonly marketCapUsd: number | null;
+  /** Null if reserves do not determine the price of the venue (concentrated liquidity). */
+  readonly reserves: {
+    /** Base reserve that determines the price. Raw integer in its smallest unit, as a decimal string. */
+    readonly virtualBase: string;
+    /** Quote reserve that determines the price, with its virtual part. Raw integer in its smallest unit, as a decimal string. */
+    readonly virtualQuote: string;
+    /** Base tokens that can be bought. Raw integer in its smallest unit, as a decimal string. */
+    readonly realBase: string;
+    /** Quote coins held. Raw integer in its smallest unit, as a decimal string. */
+    readonly realQuote: string;
+  } | null;
+}
+
+/** Somebody put liquidity into a pool. */
+export interface LiquidityAdded {
+  readonly type: 'liquidityAdded';
+  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end. */
+  readonly id: string;
+  /** Mint of the token. Base58. */
+  readonly mint: string;
+  /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
+  readonly quoteMint: string;
+  /** Venue of the pool. */
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  /** The bonding curve or pool. Base58. */
+  readonly poolAddress: string;
+  /** Signature of the transaction; null for a price read from an account change, and for a candle. */
+  readonly signature: string | null;
+  /** Slot. */
+  readonly slot: number;
+  /** Block time, Unix seconds; null if it is unknown. */
+  readonly blockTime: number | null;
+  /** Commitment at which the event was seen. */
+  readonly commitment: 'processed' | 'confirmed' | 'finalized';
+  readonly ts: {
+    /** When the notification reached ingest, Unix microseconds. */
+    readonly received: number;
+    /** When ingest published the event, Unix microseconds. */
+    readonly published: number;
+  };
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  readonly late?: true;
+  /** Present and true for events of the simulated chain. */
+  readonly simulated?: true;
+  /** Account that owns or owned the liquidity: the user of the instruction. Base58. */
+  readonly provider: string;
+  /** Tokens that moved. Collected fees do not count. Raw integer in its smallest unit, as a decimal string. */
+  readonly baseAmount: string;
+  /** Quote coins that moved. Collected fees do not count. Raw integer in its smallest unit, as a decimal string. */
+  readonly quoteAmount: string;
+  readonly baseDecimals: number;
+  readonly quoteDecimals: number;
+  /** baseAmount in whole tokens. UI number (float64). */
+  readonly tokenAmount: number;
+  /** Null if the quote coin is not SOL. */
+  readonly solAmount: number | null;
+  /** quoteAmount in whole quote coins. UI number (float64). */
+  readonly quoteUiAmount: number;
+  /** Null if it is unknown. */
+  readonly valueSol: number | null;
+  /** Null if it is unknown. */
+  readonly valueUsd: number | null;
+  /** Null if the transaction does not show it. */
+  readonly baseLeft: string | null;
+  /** Null if the transaction does not show it. */
+  readonly quoteLeft: string | null;
+  /** Null if it is unknown. */
+  readonly leftSol: number | null;
+  /** Null if it is unknown. */
+  readonly leftUsd: number | null;
+  /** Null if the liquidity is a position and not tokens. */
+  readonly lpAmount: string | null;
+  /** Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools. */
+  readonly lpBurned: string | null;
+  /** Null if it locked none, or the program of the venue has no locks. */
+  readonly lpLocked: string | null;
+  /** Null if neither the reserves nor the amounts give a price. There is no price event then. */
+  readonly priceQuote: number | null;
+  readonly priceSol: number | null;
+  readonly priceUsd: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
+  readonly marketCapSol: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
+  readonly marketCapUsd: number | null;
+  /** Null if reserves do not determine the price of the venue (concentrated liquidity). */
+  readonly reserves: {
+    /** Base reserve that determines the price. Raw integer in its smallest unit, as a decimal string. */
+    readonly virtualBase: string;
+    /** Quote reserve that determines the price, with its virtual part. Raw integer in its smallest unit, as a decimal string. */
+    readonly virtualQuote: string;
+    /** Base tokens that can be bought. Raw integer in its smallest unit, as a decimal string. */
+    readonly realBase: string;
+    /** Quote coins held. Raw integer in its smallest unit, as a decimal string. */
+    readonly realQuote: string;
+  } | null;
+  /** Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`. Raw integer in its smallest unit, as a decimal string. */
+  readonly depth?: string;
+}
+
+/** Somebody took liquidity out of a pool. If nothing is left, the price is the last one of the pool, and nobody can sell there any more. */
+export interface LiquidityRemoved {
+  readonly type: 'liquidityRemoved';
+  /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end. */
+  readonly id: string;
+  /** Mint of the token. Base58. */
+  readonly mint: string;
+  /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
+  readonly quoteMint: string;
+  /** Venue of the pool. */
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  /** The bonding curve or pool. Base58. */
+  readonly poolAddress: string;
+  /** Signature of the transaction; null for a price read from an account change, and for a candle. */
+  readonly signature: string | null;
+  /** Slot. */
+  readonly slot: number;
+  /** Block time, Unix seconds; null if it is unknown. */
+  readonly blockTime: number | null;
+  /** Commitment at which the event was seen. */
+  readonly commitment: 'processed' | 'confirmed' | 'finalized';
+  readonly ts: {
+    /** When the notification reached ingest, Unix microseconds. */
+    readonly received: number;
+    /** When ingest published the event, Unix microseconds. */
+    readonly published: number;
+  };
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  readonly late?: true;
+  /** Present and true for events of the simulated chain. */
+  readonly simulated?: true;
+  /** Account that owns or owned the liquidity: the user of the instruction. Base58. */
+  readonly provider: string;
+  /** Tokens that moved. Collected fees do not count. Raw integer in its smallest unit, as a decimal string. */
+  readonly baseAmount: string;
+  /** Quote coins that moved. Collected fees do not count. Raw integer in its smallest unit, as a decimal string. */
+  readonly quoteAmount: string;
+  readonly baseDecimals: number;
+  readonly quoteDecimals: number;
+  /** baseAmount in whole tokens. UI number (float64). */
+  readonly tokenAmount: number;
+  /** Null if the quote coin is not SOL. */
+  readonly solAmount: number | null;
+  /** quoteAmount in whole quote coins. UI number (float64). */
+  readonly quoteUiAmount: number;
+  /** Null if it is unknown. */
+  readonly valueSol: number | null;
+  /** Null if it is unknown. */
+  readonly valueUsd: number | null;
+  /** Null if the transaction does not show it. */
+  readonly baseLeft: string | null;
+  /** Null if the transaction does not show it. */
+  readonly quoteLeft: string | null;
+  /** Null if it is unknown. */
+  readonly leftSol: number | null;
+  /** Null if it is unknown. */
+  readonly leftUsd: number | null;
+  /** Null if the liquidity is a position and not tokens. */
+  readonly lpAmount: string | null;
+  /** Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools. */
+  readonly lpBurned: string | null;
+  /** Null if it locked none, or the program of the venue has no locks. */
+  readonly lpLocked: string | null;
+  /** Null if neither the reserves nor the amounts give a price. There is no price event then. */
+  readonly priceQuote: number | null;
+  readonly priceSol: number | null;
+  readonly priceUsd: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
+  readonly marketCapSol: number | null;
+  /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
+  readonly marketCapUsd: number | null;
+  /** Null if reserves do not determine the price of the venue (concentrated liquidity). */
+  readonly reserves: {
+    /** Base reserve that determines the price. Raw integer in its smallest unit, as a decimal string. */
+    readonly virtualBase: string;
+    /** Quote reserve that determines the price, with its virtual part. Raw integer in its smallest unit, as a decimal string. */
+    readonly virtualQuote: string;
+    /** Base tokens that can be bought. Raw integer in its smallest unit, as a decimal string. */
+    readonly realBase: string;
+    /** Quote coins held. Raw integer in its smallest unit, as a decimal string. */
+    readonly realQuote: string;
+  } | null;
+  /** Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`. Raw integer in its smallest unit, as a decimal string. */
+  readonly depth?: string;
 }
 
 /** Trades of one mint in one interval. A newer event with the same `start` replaces the older one. The common fields describe the main pool and the last known trade of the mint. */
@@ -1753,7 +2012,7 @@ export interface SubscribedReply {
   readonly op: 'subscribed';
   /** Present in the earlier messages of a long reply: the `id` of the command. Their own `id` is null. The last message is the reply itself. */
   readonly of?: string | number | null;
-  readonly channel: 'newTokens' | 'migrations' | 'trades' | 'prices' | 'candles' | 'orders';
+  readonly channel: 'newTokens' | 'migrations' | 'trades' | 'prices' | 'candles' | 'pools' | 'orders';
   /** Mints and accounts that are followed from now on; empty if the command names none. */
   readonly accepted: readonly string[];
   /** Mints and accounts that are not followed, and why. */

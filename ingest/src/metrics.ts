@@ -37,6 +37,7 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
       ['trades_total', 'Decoded trades.', events.trades],
       ['new_tokens_total', 'New tokens.', events.newTokens],
       ['migrations_total', 'Migrations.', events.migrations],
+      ['pool_events_total', 'Opened pools, and liquidity that came or went.', events.poolEvents],
       ['published_total', 'Events that the bus accepted.', publisher.published],
       ['publish_failures_total', 'Times that the bus did not accept events.', publisher.failures],
       ['dropped_total', 'Events dropped because the bus accepted none for too long.', publisher.dropped],

@@ -307,6 +307,27 @@ export function createPoolEventBytes(pool: Uint8Array, mint: Uint8Array, base: b
     .done();
 }
 
+/** DepositEvent or WithdrawEvent of `provider`. */
+export function liquidityEventBytes(change: {
+  readonly isAdded: boolean;
+  readonly pool: Uint8Array;
+  readonly lpAmount: bigint;
+  readonly baseBefore: bigint;
+  readonly quoteBefore: bigint;
+  readonly baseAmount: bigint;
+  readonly quoteAmount: bigint;
+  readonly timestamp: number;
+}): Buffer {
+  const { isAdded, pool, lpAmount, baseBefore, quoteBefore, baseAmount, quoteAmount, timestamp } = change;
+  return new Writer()
+    .bytes(isAdded ? ammEvents.deposit : ammEvents.withdraw)
+    .u64(BigInt(timestamp), lpAmount, 0n, 0n, 0n, 0n, baseBefore, quoteBefore, baseAmount, quoteAmount, 0n)
+    .bytes(pool)
+    .bytes(keyOf('provider'))
+    .bytes(new Uint8Array(96))
+    .done();
+}
+
 /** Pool of PumpSwap, 271 bytes. */
 export function poolAccountBytes(
   baseMint: Uint8Array,

@@ -67,20 +67,11 @@ const lastPrice = (harness: Harness): PriceEvent => harness.events.findLast((eve
 describe('a boosted pool', () => {
   const opened = createPoolEventBytes(pool, mint, 1_000_000_000n, 100_000_000_000n, timestamp);
 
-  it('is reported for the directory when it is opened, before any trade', () => {
-    const harness = createHarness();
-    take(harness, ammProgram, [opened]);
-    expect(harness.events).toEqual([]);
-    const depthSol = expect.closeTo(100 * (1 - Math.sqrt(0.99)), 9) as number;
-    const known = { venue: 'pump-amm', mint: mintAddress, address: poolAddress, quoteMint: wrappedSolMint, depthSol };
-    expect(harness.opened).toEqual([expect.objectContaining({ type: 'pool', ...known })]);
-  });
-
   it('is published with the reserves after the boost; its tokens did not move', () => {
     const harness = createHarness();
     const boost = initBoostEventBytes({ mint, pool, virtualQuote: 20_690_000_000n, realQuote: 79_310_000_000n, timestamp: 77 });
     const signature = take(harness, ammProgram, [opened, boost]);
-    expect(kinds(harness)).toEqual(['price']);
+    expect(kinds(harness)).toEqual(['poolCreated', 'price']);
     expect(lastPrice(harness)).toMatchObject({
       id: `${signature}:0+1.price`,
       signature,

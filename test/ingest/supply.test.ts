@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
+import type { StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';
 import {
@@ -43,8 +43,7 @@ function last<T extends StreamEvent['type']>(harness: Harness, type: T): Extract
 }
 
 /** The supply by which an event multiplied its price. */
-const worth = ({ marketCapSol, priceSol }: TradeEvent | PriceEvent | NewTokenEvent | MigrationEvent): number =>
-  Math.round(marketCapSol! / priceSol!);
+const worth = ({ marketCapSol, priceSol }: Pick<TradeEvent, 'marketCapSol' | 'priceSol'>): number => Math.round(marketCapSol! / priceSol!);
 
 describe('the supply of a mayhem coin', () => {
   const created = createEventBytes({

@@ -1060,6 +1060,8 @@ describe('the whole IDL', () => {
     'BuyEvent',
     'SellEvent',
     'CreatePoolEvent',
+    'DepositEvent',
+    'WithdrawEvent',
     'InitBoostEvent',
     'BoostBuyAndBurnEvent',
   ]);

@@ -5,6 +5,7 @@ import type {
   CandleEvent,
   MigrationEvent,
   NewTokenEvent,
+  PoolEvent,
   PriceEvent,
   StreamEvent,
   TokenMetadataEvent,
@@ -40,6 +41,7 @@ const widths = {
 const right = (name: string, width: keyof typeof widths): string => rightColumn(name, widths[width]);
 const left = (name: string, width: keyof typeof widths): string => column(name, widths[width]);
 
+const poolWord = (word: string): string => column(word, 'REMOVED'.length);
 const migration = ' '.repeat('MIGRATION'.length);
 
 /** Names of the columns of a channel, in line with its events. */
@@ -49,6 +51,7 @@ const headings: Readonly<Record<Channel, string>> = {
   prices: `${left('token', 'token')} ${right('price SOL', 'price')} ${right('mkt cap', 'cap')}  ${left('venue', 'venue')} from`,
   migrations: `${migration} ${left('token', 'token')} ${left('mint', 'mint')} ${left('from', 'venue')} ${left('to', 'venue')} ${right('moved', 'amount')}`,
   candles: `${left('token', 'token')} ${left('interval', 'interval')} ${left('begins (UTC)', 'begin')} ${['open', 'high', 'low', 'close'].map((name) => right(name, 'price')).join(' ')} ${right('SOL', 'amount')} ${right('trades', 'trades')}  state`,
+  pools: `${poolWord('')} ${left('token', 'token')} ${right('amount', 'amount')} ${right('tokens', 'tokens')} ${right('left', 'amount')}  ${left('venue', 'venue')} ${left('by', 'wallet')} mint`,
   orders: `${left('order', 'orderId')}  ${left('status', 'status')} ${left('side', 'kind')} ${left('token', 'token')} ${right('tokens', 'tokens')} ${right('coins', 'amount')}  kind`,
 };
 
@@ -80,6 +83,10 @@ function lineOf(event: StreamEvent, paint: Paint, symbols: Symbols): string {
       return line(event, metadataText(event, paint), paint);
     case 'migration':
       return line(event, migrationText(event, paint, symbols), paint);
+    case 'poolCreated':
+    case 'liquidityAdded':
+    case 'liquidityRemoved':
+      return line(event, poolText(event, paint, symbols), paint);
     case 'candle':
       return line(event, candleText(event, paint, symbols), paint);
     case 'order':
@@ -138,6 +145,23 @@ function migrationText(event: MigrationEvent, paint: Paint, symbols: Symbols): s
   const venues = `${left(event.from.pool, 'venue')} ${left(event.pool, 'venue')}`;
   const moved = right(`${inCoins(event.quoteAmount, event.quoteDecimals)} ${coin(event.quoteMint)}`, 'amount');
   return `${paint.strong('MIGRATION')} ${token(event.mint, symbols, paint)} ${left(event.mint, 'mint')} ${venues} ${moved}`;
+}
+
+const poolWords = { poolCreated: 'POOL', liquidityAdded: 'ADDED', liquidityRemoved: 'REMOVED' } as const;
+
+function poolText(event: PoolEvent, paint: Paint, symbols: Symbols): string {
+  const word = poolWord(poolWords[event.type]);
+  const isNew = event.type === 'poolCreated';
+  const of = coin(event.quoteMint);
+  const moved = event.quoteUiAmount === null ? '-' : `${amount(event.quoteUiAmount)} ${of}`;
+  const rest = isNew || event.quoteLeft === null ? '-' : `${inCoins(event.quoteLeft, event.quoteDecimals)} ${of}`;
+  const tokens = event.tokenAmount === null ? '-' : amount(event.tokenAmount);
+  const sizes = `${right(moved, 'amount')} ${right(tokens, 'tokens')} ${right(rest, 'amount')}`;
+  const by = isNew ? event.creator : event.provider;
+  const place = paint.faint(`${left(event.pool, 'venue')} ${left(short(by), 'wallet')} ${short(event.mint)}`);
+  const shown = event.type === 'liquidityRemoved' ? paint.sell(word) : isNew ? paint.strong(word) : paint.buy(word);
+  const burned = event.lpBurned !== null && event.lpBurned !== '0' && event.type !== 'liquidityRemoved' ? paint.strong('  LP burned') : '';
+  return `${shown} ${token(event.mint, symbols, paint)} ${sizes}  ${place}${burned}`;
 }
 
 function candleText(event: CandleEvent, paint: Paint, symbols: Symbols): string {

@@ -115,6 +115,9 @@ function mintToName(event: StreamEvent): string | null {
     case 'price':
     case 'candle':
     case 'migration':
+    case 'poolCreated':
+    case 'liquidityAdded':
+    case 'liquidityRemoved':
     case 'order':
       return event.mint;
     default:

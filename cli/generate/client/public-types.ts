@@ -22,6 +22,7 @@ export const channelEvents: Readonly<Record<Channel, readonly (keyof typeof even
   trades: ['trade'],
   prices: ['price'],
   candles: ['candle'],
+  pools: ['poolCreated', 'liquidityAdded', 'liquidityRemoved'],
   orders: ['order'],
 };
 

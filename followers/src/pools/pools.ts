@@ -5,8 +5,8 @@ import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import { depthInSol } from '@sluice/shared/market/pools/depth.ts';
 import type { PoolDirectory, PoolSighting } from '@sluice/shared/market/pools/pool-directory.ts';
 import { readPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
-import type { NewTokenEvent } from '@sluice/shared/wire/events/events.ts';
-import { allTradesTopic, migrationsTopic, newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
+import type { NewTokenEvent, PoolEvent } from '@sluice/shared/wire/events/events.ts';
+import { allPoolsTopic, allTradesTopic, migrationsTopic, newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { LogFollower, OpenState } from '../kit/follower.ts';
 import { readEvent } from '../kit/market-event.ts';
 
@@ -17,8 +17,13 @@ const changedBy = 0.2;
 /** A pool that still trades is also written again after this time, so that it does not become the oldest of the directory. */
 const writeAgainAfterMs = 10 * 60_000;
 
+const typesOfPools: ReadonlySet<string> = new Set(['newToken', 'poolCreated', 'liquidityAdded', 'liquidityRemoved'] satisfies (
+  | NewTokenEvent
+  | PoolEvent
+)['type'][]);
+
 /**
- * Keeps the directory of pools from the creations, opened pools, trades and migrations in the log. The directory is a hint, so it is not exact under
+ * Keeps the directory of pools from the creations, opened pools, their liquidity, trades and migrations in the log. The directory is a hint, so it is not exact under
  * retraction: a pool of a dead fork stays in it.
  */
 export class Pools implements LogFollower<PoolSighting> {
@@ -59,7 +64,7 @@ export class Pools implements LogFollower<PoolSighting> {
 
 function readSighting(entry: Pick<LogEntry, 'topics' | 'json'>): PoolSighting | null {
   const topic = entry.topics[0]?.topic;
-  if (topic === newTokensTopic) return readCreation(entry.json);
+  if (topic === newTokensTopic || topic === allPoolsTopic) return readPool(entry.json);
   if (topic === allTradesTopic || topic === migrationsTopic) {
     const event = readEvent(entry);
     if (event?.kind !== 'trade') return null;
@@ -72,10 +77,10 @@ function readSighting(entry: Pick<LogEntry, 'topics' | 'json'>): PoolSighting | 
   return { mint, venue, address, quoteMint, depthSol, slot };
 }
 
-/** The pool that a coin begins in. Null for other bytes: the bus carries any, not only those that ingest publishes. */
-function readCreation(json: Uint8Array): PoolSighting | null {
-  const event = jsonOrNull(json) as Partial<NewTokenEvent> | null;
-  if (event?.type !== 'newToken' || event.reserves === undefined) return null;
+/** The pool that a coin begins in, or that was opened, filled or drained. Null for other bytes: the bus carries any, not only those that ingest publishes. */
+function readPool(json: Uint8Array): PoolSighting | null {
+  const event = jsonOrNull(json) as Partial<NewTokenEvent | PoolEvent> | null;
+  if (event?.type === undefined || !typesOfPools.has(event.type) || event.reserves === undefined) return null;
   const { mint, pool: venue, poolAddress: address, quoteMint, slot } = event as NewTokenEvent;
   return { mint, venue, address, quoteMint, depthSol: depthInSol(event as NewTokenEvent) ?? 0, slot };
 }

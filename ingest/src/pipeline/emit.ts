@@ -1,6 +1,7 @@
 import type {
   ChangedReserves,
   CurveMigrated,
+  LiquidityChanged,
   PoolCreated,
   PriceState,
   ReservesChanged,
@@ -9,13 +10,13 @@ import type {
   VenueTrade,
 } from '@sluice/venues/seam/venue.ts';
 import { poolPriceOf } from '@sluice/shared/market/pools/depth.ts';
-import { inSol } from '@sluice/shared/wire/values/money.ts';
-import { flipPrice, flipReserves } from '@sluice/venues/seam/price.ts';
-import { depthOfReserves } from '@sluice/shared/market/pools/depth-share.ts';
+import type { PoolEvent } from '@sluice/shared/wire/events/events.ts';
+import { flipPrice } from '@sluice/venues/seam/price.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { isLate } from '@sluice/shared/solana/slots.ts';
-import type { OutgoingPool, PublishableEvent } from '../publisher/outgoing.ts';
+import type { PublishableEvent } from '../publisher/outgoing.ts';
 import type { AccountState } from '../sources/sighting.ts';
+import type { LocatedEvent } from '../sources/decode/transaction-decoder.ts';
 import type { DecodedTransaction } from './decode.ts';
 import {
   accountPrice,
@@ -27,7 +28,8 @@ import {
   type EventPool,
   type PriceSeen,
 } from './normalize.ts';
-import { takeNamed, takeTick, takeTrade } from './main-pools.ts';
+import { setCap, takeNamed, takeTick, takeTrade } from './main-pools.ts';
+import { liquidityEvent, poolCreatedEvent } from './pool-events.ts';
 import type { Pool } from './pools.ts';
 import { solUsdAt, type SolUsdAt } from './price.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
@@ -37,6 +39,8 @@ export const noEmitCounts = () => ({
   prices: 0,
   newTokens: 0,
   migrations: 0,
+  /** Opened pools, and liquidity that came or went. */
+  poolEvents: 0,
   /** Trades whose reserves do not follow from the previous trade on the same curve: a trade between them was missed. */
   discontinuities: 0,
   /** Changed reserves without a price: the pool's coin or its other reserve is not known. */
@@ -56,8 +60,6 @@ export interface EmitterParts {
   readonly solUsd: SolUsdFeed;
   readonly simulated: boolean;
   readonly publish: (event: PublishableEvent) => void;
-  /** Called for each pool that is opened. */
-  readonly onPool: (opened: OutgoingPool) => void;
 }
 
 /** Converts resolved events to published events, adds their values in SOL and USD, and stores the last price of each pool. */
@@ -109,16 +111,30 @@ export class Emitter {
     this.#publish(made);
   }
 
-  /** A pool was opened. The event always names the pair, so nothing must be read. */
-  poolCreated({ transaction, pool, event }: ResolvedEvent<PoolCreated>): void {
-    const { venue, address, token, quote, flipped } = pool;
-    const { mint: quoteMint, decimals } = quote!;
-    const reserves = event.reserves !== null && flipped ? flipReserves(event.reserves) : event.reserves;
-    const raw = reserves === null ? 0 : depthOfReserves(Number(reserves.virtualQuote), Number(reserves.realQuote));
-    const solUsd = this.#solUsdAt(transaction.receivedUs)?.price ?? null;
-    const depthSol = decimals === null ? 0 : (inSol(raw / 10 ** decimals, quoteMint, solUsd) ?? 0);
-    const ts = { received: transaction.receivedUs, published: 0 };
-    this.#parts.onPool({ type: 'pool', mint: token!.mint, venue: venue.name, address, quoteMint, depthSol, slot: transaction.slot, ts });
+  poolCreated(resolved: ResolvedEvent<PoolCreated>, lpBurned: LocatedEvent['lpBurned']): void {
+    this.#pool(resolved, (parts) => poolCreatedEvent({ ...parts, lpBurned }, resolved.event));
+  }
+
+  /** The price follows, as a tick. */
+  liquidity(resolved: ResolvedEvent<LiquidityChanged>, lpBurned: LocatedEvent['lpBurned']): void {
+    const { transaction, path, pool, event } = resolved;
+    const known = lastPriceOf(pool);
+    const last = pool.flipped ? { priceQuote: known.priceBase, priceBase: known.priceQuote } : known;
+    this.#pool(resolved, (parts) => liquidityEvent({ ...parts, lpBurned }, event, last));
+    const state = event.state ?? (event.left === null ? null : stateOfRest(event.left, known));
+    if (state !== null) this.#tick(pool, state, `${transaction.signature}:${path}.price`, seenOf(transaction, event));
+  }
+
+  #pool(
+    { transaction, path, pool }: ResolvedEvent<PoolCreated | LiquidityChanged>,
+    make: (parts: Omit<Parameters<typeof poolCreatedEvent>[0], 'lpBurned'>) => PoolEvent,
+  ): void {
+    const solUsd = this.#solUsdAt(transaction.receivedUs);
+    const made = make({ transaction, path, market: marketOf(pool), flipped: pool.flipped, solUsd });
+    const { main } = pool.token!;
+    if (main !== null && main.poolAddress !== made.poolAddress) setCap(pool.token!, made, poolPriceOf(made), solUsd);
+    this.counts.poolEvents++;
+    this.#publish(made);
   }
 
   /** The program changed reserves without a trade. */
@@ -131,10 +147,7 @@ export class Emitter {
       this.counts.unpublishedChanges++;
       return;
     }
-    const { signature, slot, commitment, receivedUs, blockTime, late } = transaction;
-    const ts = { received: receivedUs, published: 0 };
-    const seen = { signature, slot, blockTime: blockTime ?? event.timestamp, commitment, ts, late };
-    this.#tick(pool, state, `${signature}:${path}.price`, seen);
+    this.#tick(pool, state, `${transaction.signature}:${path}.price`, seenOf(transaction, event));
   }
 
   /** An account shows a price that follows from no trade. */
@@ -144,12 +157,15 @@ export class Emitter {
     this.#tick(pool, state, `${address}:${slot}:${state.priceBase}-${state.priceQuote}`, seen);
   }
 
-  #tick(pool: Pool, state: PriceState, id: string, seen: PriceSeen): void {
+  /** A drained pool keeps its last price, and has no depth. */
+  #tick(pool: Pool, given: PriceState, id: string, seen: PriceSeen): void {
     if (pool.token === null || pool.token.decimals === null || pool.quote === null || pool.quote.decimals === null) {
       this.counts.unpublishedChanges++;
       return;
     }
     if (isLate(seen.slot, pool.tickSlot)) return;
+    const isDrained = !pool.isCurve && (given.priceBase <= 0n || given.priceQuote <= 0n);
+    const state = isDrained ? { ...given, ...lastPriceOf(pool) } : given;
     const shown = pool.flipped ? flipPrice(state) : state;
     const price = accountPrice(id, seen, marketOf(pool), shown, this.#solUsdAt(seen.ts.received));
     if (price === null) return;
@@ -182,6 +198,28 @@ export class Emitter {
     if (this.#parts.simulated) event.simulated = true;
     this.#parts.publish(event);
   }
+}
+
+/** The last published price of a pool, or that of its opening, in the program's order. Invalid if neither is known. */
+function lastPriceOf({ tickBase, tickQuote, openedBase, openedQuote }: Pool): Pick<PriceState, 'priceQuote' | 'priceBase'> {
+  return tickBase >= 0n ? { priceQuote: tickQuote, priceBase: tickBase } : { priceQuote: openedQuote, priceBase: openedBase };
+}
+
+/** The state of a constant product whose price did not move; null if its price is not known. */
+function stateOfRest(
+  { base, quote }: NonNullable<LiquidityChanged['left']>,
+  { priceQuote, priceBase }: Pick<PriceState, 'priceQuote' | 'priceBase'>,
+) {
+  if (priceQuote <= 0n || priceBase <= 0n) return null;
+  const reserves = { virtualBase: base, virtualQuote: (base * priceQuote) / priceBase, realBase: base, realQuote: quote };
+  return { ...stateOfReserves(reserves), priceQuote, priceBase };
+}
+
+function seenOf(
+  { signature, slot, commitment, receivedUs, blockTime, late }: DecodedTransaction,
+  { timestamp }: ReservesChanged | LiquidityChanged,
+) {
+  return { signature, slot, blockTime: blockTime ?? timestamp, commitment, ts: { received: receivedUs, published: 0 }, late };
 }
 
 /** Trades of pools show the token's supply, those of curves never do. For an older layout the mint's account is read. */

@@ -165,7 +165,12 @@ function takeRead(token: Token, seen: PoolPrice, curveOver: boolean): boolean {
 }
 
 /** The price of the event gives the market cap if it is in the main pool and counts; otherwise the last price of the main pool does. */
-function setCap(token: Token, event: TradeEvent | PriceEvent, seen: PoolPrice, solUsd: SolUsdAt | null): void {
+export function setCap(
+  token: Token,
+  event: Pick<PriceEvent, 'poolAddress' | 'marketCapSol' | 'marketCapUsd'>,
+  seen: PoolPrice,
+  solUsd: SolUsdAt | null,
+): void {
   const { main, supply, decimals } = token;
   event.mainPool = main?.poolAddress ?? null;
   if (main?.poolAddress === event.poolAddress && priceCounts(seen)) return;

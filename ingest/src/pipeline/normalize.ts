@@ -228,7 +228,7 @@ export function newTokenEvent(
 }
 
 /** Fields that all events of a transaction share. `timestamp`: of the event, if the sighting has no time of its block. */
-function placeOf(
+export function placeOf(
   { signature, slot, commitment, receivedUs, blockTime, late }: Seen,
   path: string,
   market: EventPool,

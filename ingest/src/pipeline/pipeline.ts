@@ -11,7 +11,7 @@ import type { LocatedEvent } from '../sources/decode/transaction-decoder.ts';
 import { Decoder, uncounted, type DecodedTransaction, type DecodeFault } from './decode.ts';
 import { Emitter, type EmitterParts } from './emit.ts';
 import { Lines } from './waiting-lines.ts';
-import { MainPoolReader, type TradeSeen } from './main-pools.ts';
+import { MainPoolReader, type MainPoolReaderParts, type TradeSeen } from './main-pools.ts';
 import { learnDecimals, PoolBook, type Pool, type Token } from './pools.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
 import { noUnfinishedCounts, Unfinished, type UnfinishedParts } from './unfinished.ts';
@@ -32,7 +32,8 @@ export const noPipelineCounts = () => ({
   /** Events given up because their pool could not be resolved. */
   lostEvents: 0,
 });
-export interface PipelineParts extends EmitterParts, Pick<UnfinishedParts, 'expectsWhole' | 'clock' | 'signal'> {
+export interface PipelineParts
+  extends EmitterParts, Pick<MainPoolReaderParts, 'onPool'>, Pick<UnfinishedParts, 'expectsWhole' | 'clock' | 'signal'> {
   readonly venues: readonly Venue[];
   /** Bounds of the memory; `standardMemory` if not given. */
   readonly memory?: MemoryBounds;
@@ -234,6 +235,8 @@ export class Pipeline {
       case 'reserves':
       case 'completed':
         return this.book.learnCoin(venue, event.pool, event.mint);
+      case 'liquidityLocked':
+        return this.book.poolAt(venue, event.pool);
     }
   }
 
@@ -323,7 +326,7 @@ export class Pipeline {
     return constants === undefined ? event : venue.completeCreated!(event, constants);
   }
 
-  #publish({ transaction, located: { venue: name, path, event }, pool }: Placed): void {
+  #publish({ transaction, located: { venue: name, path, event, lpBurned }, pool }: Placed): void {
     const venue = this.#venueByName.get(name)!;
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
@@ -335,7 +338,8 @@ export class Pipeline {
       this.emitter.creation({ event: this.#completedCreation(venue, event), ...base }, buys);
     } else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
     else if (event.type === 'reserves') this.emitter.reserves({ event, ...base });
-    else if (event.type === 'poolCreated') this.emitter.poolCreated({ event, ...base });
+    else if (event.type === 'poolCreated') this.emitter.poolCreated({ event, ...base }, lpBurned);
+    else if (event.type === 'liquidityAdded' || event.type === 'liquidityRemoved') this.emitter.liquidity({ event, ...base }, lpBurned);
   }
 
   #lose(placed: readonly Placed[], reason: string): void {
@@ -359,7 +363,7 @@ function tradeSeen({ slot, blockTime, receivedUs }: DecodedTransaction, { timest
 }
 
 function needOfEvent({ located: { event }, pool }: Placed): Need | null {
-  if (event.type === 'poolCreated' || event.type === 'completed') return null;
+  if (event.type === 'liquidityLocked' || event.type === 'completed') return null;
   return needOf(pool, event.type === 'created' && event.tokenProgram === null);
 }
 

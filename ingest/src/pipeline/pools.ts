@@ -41,8 +41,9 @@ export interface Pool {
   flipped: boolean;
   /** Supply from the curve's account, as in `CurveAccount`; undefined before the account was seen. */
   curveSupply: bigint | null | undefined;
-  /** Base reserve that the pool was opened with; -1 if that was not seen. */
+  /** Reserves that give the price with which the pool was opened; -1 if that was not seen. */
   openedBase: bigint;
+  openedQuote: bigint;
   /** Slot and exact price (`tickQuote / tickBase`, as the program has the pair) of the last price published. */
   tickSlot: number;
   tickBase: bigint;
@@ -141,6 +142,7 @@ export class PoolBook {
       flipped: false,
       curveSupply: undefined,
       openedBase: -1n,
+      openedQuote: -1n,
       tickSlot: -1,
       tickBase: -1n,
       tickQuote: -1n,
@@ -180,7 +182,10 @@ export class PoolBook {
     const [base, quote] = pool.flipped ? [pool.quote!, pool.token!] : [pool.token!, pool.quote!];
     base.decimals ??= event.baseDecimals;
     quote.decimals ??= event.quoteDecimals;
-    if (event.reserves !== null) pool.openedBase = event.reserves.realBase;
+    if (event.reserves !== null) {
+      pool.openedBase = event.reserves.virtualBase;
+      pool.openedQuote = event.reserves.virtualQuote;
+    }
     return pool;
   }
 

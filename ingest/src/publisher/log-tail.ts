@@ -10,6 +10,9 @@ const typesOfSlots: ReadonlySet<string> = new Set([
   'newToken',
   'tokenMetadata',
   'migration',
+  'poolCreated',
+  'liquidityAdded',
+  'liquidityRemoved',
 ] satisfies StreamEvent['type'][]);
 
 /** What an entry of the log says about an event, or about slots. */

@@ -3,9 +3,11 @@ import type { SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts
 import type { MarketStreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events/events.ts';
 import {
   accountTradesTopic,
+  allPoolsTopic,
   allTradesTopic,
   migrationsTopic,
   newTokensTopic,
+  poolsTopic,
   pricesTopic,
   tradesTopic,
 } from '@sluice/shared/wire/stream/topics.ts';
@@ -75,5 +77,9 @@ export function topicsOf(event: PublishableEvent): string[] {
       return [newTokensTopic];
     case 'migration':
       return [migrationsTopic];
+    case 'poolCreated':
+    case 'liquidityAdded':
+    case 'liquidityRemoved':
+      return [allPoolsTopic, poolsTopic(event.mint)];
   }
 }

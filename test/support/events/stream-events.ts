@@ -13,10 +13,12 @@ import {
 import { exampleOf } from '@sluice/shared/wire/documents/openapi/example.ts';
 import {
   accountTradesTopic,
+  allPoolsTopic,
   allTradesTopic,
   candlesTopic,
   migrationsTopic,
   newTokensTopic,
+  poolsTopic,
   pricesTopic,
   tradesTopic,
 } from '@sluice/shared/wire/stream/topics.ts';
@@ -193,6 +195,10 @@ function topicsOf(event: StreamEvent): string[] {
       return [newTokensTopic];
     case 'migration':
       return [migrationsTopic];
+    case 'poolCreated':
+    case 'liquidityAdded':
+    case 'liquidityRemoved':
+      return [allPoolsTopic, poolsTopic(event.mint)];
     case 'candle':
       return [candlesTopic(event.mint, event.interval)];
     case 'order':

@@ -121,7 +121,15 @@ export type DecodedAccount =
   | { readonly kind: 'unknown'; readonly discriminator: string }
   | { readonly kind: 'malformed'; readonly reason: string };
 
-export type VenueEvent = VenueTrade | TokenCreated | PoolCreated | LiquidityChanged | CurveCompleted | CurveMigrated | ReservesChanged;
+export type VenueEvent =
+  | VenueTrade
+  | TokenCreated
+  | PoolCreated
+  | LiquidityChanged
+  | LiquidityLocked
+  | CurveCompleted
+  | CurveMigrated
+  | ReservesChanged;
 export type VenueAccount = CurveAccount | PoolAccount;
 
 /** The price is virtualQuote / virtualBase, and real* is what trades can take out (no fees that wait in the vaults), all after the event. */
@@ -263,12 +271,23 @@ export interface LiquidityChanged {
   /** What reached the vaults, or left them, in the program's order. Collected fees do not count. */
   readonly baseAmount: bigint;
   readonly quoteAmount: bigint;
-  /** LP tokens that were made or burned; null if the liquidity is a position, and not tokens. */
+  /**
+   * LP tokens that were made or burned. For positions: units of liquidity, if all positions of the pool have the same range, and otherwise null.
+   */
   readonly lpAmount: bigint | null;
   /** What the pool has afterwards, without fees that wait in the vaults; null if the transaction does not show it. */
   readonly left: { readonly base: bigint; readonly quote: bigint } | null;
   /** Price and depth afterwards; null if the transaction does not show them. */
   readonly state: PriceState | null;
+  readonly timestamp: number | null;
+}
+
+/** Somebody locked liquidity in the program, for a time or for good. Clients get it with the pool or liquidity of the same transaction. */
+export interface LiquidityLocked {
+  readonly type: 'liquidityLocked';
+  readonly pool: string;
+  /** As in `LiquidityChanged`. */
+  readonly lpAmount: bigint;
   readonly timestamp: number | null;
 }
 

@@ -22,6 +22,8 @@ __all__ = [
     "Gap",
     "GapSlots",
     "InitialBuy",
+    "LiquidityAdded",
+    "LiquidityRemoved",
     "Migration",
     "MigrationFrom",
     "MigrationsEvent",
@@ -40,6 +42,9 @@ __all__ = [
     "PaperBalanceBody",
     "PaperWallet",
     "PaperWalletBody",
+    "PoolCreated",
+    "PoolsEvent",
+    "PoolsFilter",
     "Portfolio",
     "PortfolioHolding",
     "PortfolioPaper",
@@ -91,7 +96,7 @@ __all__ = [
     "Venue",
 ]
 
-Channel = Literal["newTokens", "migrations", "trades", "prices", "candles", "orders"]
+Channel = Literal["newTokens", "migrations", "trades", "prices", "candles", "pools", "orders"]
 CandleInterval = Literal["1s", "5s", "15s", "1m", "5m", "15m", "1h", "4h", "1d"]
 Commitment = Literal["processed", "confirmed", "finalized"]
 ErrorCode = Literal["INVALID_REQUEST", "INVALID_MINT", "INSUFFICIENT_BALANCE", "SLIPPAGE_EXCEEDED", "TRANSACTION_EXPIRED", "SIMULATION_FAILED", "UNAUTHENTICATED", "FORBIDDEN", "NOT_FOUND", "METHOD_NOT_ALLOWED", "IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_MISMATCH", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "RATE_LIMIT", "INTERNAL", "UPSTREAM_UNAVAILABLE", "TRADING_HALTED", "DRAINING", "SLOW_CONSUMER"]
@@ -444,6 +449,211 @@ Migration = TypedDict(
     },
 )
 """A completed curve moved to a pool; `pool` and `poolAddress` are the destination."""
+
+
+class PoolCreated(TypedDict):
+    """A pool was opened. A bonding curve begins with `newToken` instead. If the amounts are null, the pool is empty, or its first `liquidityAdded` has them."""
+
+    type: Literal["poolCreated"]
+    id: str
+    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end."""
+    mint: str
+    """Mint of the token. Base58."""
+    quoteMint: str
+    """Mint of the quote coin; wrapped SOL for SOL. Base58."""
+    pool: Venue
+    """Venue of the pool."""
+    poolAddress: str
+    """The bonding curve or pool. Base58."""
+    signature: str | None
+    """Signature of the transaction; null for a price read from an account change, and for a candle."""
+    slot: int
+    """Slot."""
+    blockTime: int | None
+    """Block time, Unix seconds; null if it is unknown."""
+    commitment: Commitment
+    """Commitment at which the event was seen."""
+    ts: EventTimes
+    late: NotRequired[Literal[True]]
+    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
+    simulated: NotRequired[Literal[True]]
+    """Present and true for events of the simulated chain."""
+    creator: str
+    """Account that opened the pool: the user of the instruction. Base58."""
+    baseAmount: str | None
+    """Null if the creation does not show it."""
+    quoteAmount: str | None
+    """Null if the creation does not show it."""
+    baseDecimals: int
+    quoteDecimals: int
+    tokenAmount: float | None
+    solAmount: float | None
+    """Null if the quote coin is not SOL."""
+    quoteUiAmount: float | None
+    valueSol: float | None
+    """Null if it is unknown."""
+    valueUsd: float | None
+    """Null if it is unknown."""
+    lpBurned: str | None
+    """Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools."""
+    lpLocked: str | None
+    """Null if it locked none, or the program of the venue has no locks."""
+    priceQuote: float | None
+    """Null if neither the reserves nor the amounts give a price. There is no price event then."""
+    priceSol: float | None
+    priceUsd: float | None
+    marketCapSol: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    marketCapUsd: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    reserves: Reserves | None
+    """Null if reserves do not determine the price of the venue (concentrated liquidity)."""
+
+
+class LiquidityAdded(TypedDict):
+    """Somebody put liquidity into a pool."""
+
+    type: Literal["liquidityAdded"]
+    id: str
+    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end."""
+    mint: str
+    """Mint of the token. Base58."""
+    quoteMint: str
+    """Mint of the quote coin; wrapped SOL for SOL. Base58."""
+    pool: Venue
+    """Venue of the pool."""
+    poolAddress: str
+    """The bonding curve or pool. Base58."""
+    signature: str | None
+    """Signature of the transaction; null for a price read from an account change, and for a candle."""
+    slot: int
+    """Slot."""
+    blockTime: int | None
+    """Block time, Unix seconds; null if it is unknown."""
+    commitment: Commitment
+    """Commitment at which the event was seen."""
+    ts: EventTimes
+    late: NotRequired[Literal[True]]
+    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
+    simulated: NotRequired[Literal[True]]
+    """Present and true for events of the simulated chain."""
+    provider: str
+    """Account that owns or owned the liquidity: the user of the instruction. Base58."""
+    baseAmount: str
+    """Tokens that moved. Collected fees do not count. Raw integer in its smallest unit, as a decimal string."""
+    quoteAmount: str
+    """Quote coins that moved. Collected fees do not count. Raw integer in its smallest unit, as a decimal string."""
+    baseDecimals: int
+    quoteDecimals: int
+    tokenAmount: float
+    """baseAmount in whole tokens. UI number (float64)."""
+    solAmount: float | None
+    """Null if the quote coin is not SOL."""
+    quoteUiAmount: float
+    """quoteAmount in whole quote coins. UI number (float64)."""
+    valueSol: float | None
+    """Null if it is unknown."""
+    valueUsd: float | None
+    """Null if it is unknown."""
+    baseLeft: str | None
+    """Null if the transaction does not show it."""
+    quoteLeft: str | None
+    """Null if the transaction does not show it."""
+    leftSol: float | None
+    """Null if it is unknown."""
+    leftUsd: float | None
+    """Null if it is unknown."""
+    lpAmount: str | None
+    """Null if the liquidity is a position and not tokens."""
+    lpBurned: str | None
+    """Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools."""
+    lpLocked: str | None
+    """Null if it locked none, or the program of the venue has no locks."""
+    priceQuote: float | None
+    """Null if neither the reserves nor the amounts give a price. There is no price event then."""
+    priceSol: float | None
+    priceUsd: float | None
+    marketCapSol: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    marketCapUsd: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    reserves: Reserves | None
+    """Null if reserves do not determine the price of the venue (concentrated liquidity)."""
+    depth: NotRequired[str]
+    """Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`. Raw integer in its smallest unit, as a decimal string."""
+
+
+class LiquidityRemoved(TypedDict):
+    """Somebody took liquidity out of a pool. If nothing is left, the price is the last one of the pool, and nobody can sell there any more."""
+
+    type: Literal["liquidityRemoved"]
+    id: str
+    """`<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end."""
+    mint: str
+    """Mint of the token. Base58."""
+    quoteMint: str
+    """Mint of the quote coin; wrapped SOL for SOL. Base58."""
+    pool: Venue
+    """Venue of the pool."""
+    poolAddress: str
+    """The bonding curve or pool. Base58."""
+    signature: str | None
+    """Signature of the transaction; null for a price read from an account change, and for a candle."""
+    slot: int
+    """Slot."""
+    blockTime: int | None
+    """Block time, Unix seconds; null if it is unknown."""
+    commitment: Commitment
+    """Commitment at which the event was seen."""
+    ts: EventTimes
+    late: NotRequired[Literal[True]]
+    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
+    simulated: NotRequired[Literal[True]]
+    """Present and true for events of the simulated chain."""
+    provider: str
+    """Account that owns or owned the liquidity: the user of the instruction. Base58."""
+    baseAmount: str
+    """Tokens that moved. Collected fees do not count. Raw integer in its smallest unit, as a decimal string."""
+    quoteAmount: str
+    """Quote coins that moved. Collected fees do not count. Raw integer in its smallest unit, as a decimal string."""
+    baseDecimals: int
+    quoteDecimals: int
+    tokenAmount: float
+    """baseAmount in whole tokens. UI number (float64)."""
+    solAmount: float | None
+    """Null if the quote coin is not SOL."""
+    quoteUiAmount: float
+    """quoteAmount in whole quote coins. UI number (float64)."""
+    valueSol: float | None
+    """Null if it is unknown."""
+    valueUsd: float | None
+    """Null if it is unknown."""
+    baseLeft: str | None
+    """Null if the transaction does not show it."""
+    quoteLeft: str | None
+    """Null if the transaction does not show it."""
+    leftSol: float | None
+    """Null if it is unknown."""
+    leftUsd: float | None
+    """Null if it is unknown."""
+    lpAmount: str | None
+    """Null if the liquidity is a position and not tokens."""
+    lpBurned: str | None
+    """Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools."""
+    lpLocked: str | None
+    """Null if it locked none, or the program of the venue has no locks."""
+    priceQuote: float | None
+    """Null if neither the reserves nor the amounts give a price. There is no price event then."""
+    priceSol: float | None
+    priceUsd: float | None
+    marketCapSol: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    marketCapUsd: float | None
+    """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    reserves: Reserves | None
+    """Null if reserves do not determine the price of the venue (concentrated liquidity)."""
+    depth: NotRequired[str]
+    """Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`. Raw integer in its smallest unit, as a decimal string."""
 
 
 class Candle(TypedDict):
@@ -1293,8 +1503,9 @@ MigrationsEvent = Migration | Retract
 TradesEvent = Trade | Retract
 PricesEvent = Price | Retract
 CandlesEvent = Candle | Retract
+PoolsEvent = PoolCreated | LiquidityAdded | LiquidityRemoved | Retract
 OrdersEvent = Order | Retract
-Event = NewTokensEvent | MigrationsEvent | TradesEvent | PricesEvent | CandlesEvent | OrdersEvent
+Event = NewTokensEvent | MigrationsEvent | TradesEvent | PricesEvent | CandlesEvent | PoolsEvent | OrdersEvent
 
 
 class NewTokensFilter(TypedDict):
@@ -1351,6 +1562,21 @@ class TradesFilter(TypedDict):
 class PricesFilter(TypedDict):
     source: NotRequired[Literal["trade", "account"]]
     """What changed the price."""
+    pool: NotRequired[Venue | Sequence[Venue]]
+    """Venue, or any of several."""
+    quoteMint: NotRequired[str | Sequence[str]]
+    """Quote coin: `SOL`, `USDC` or its mint, or any of several."""
+    commitment: NotRequired[Commitment]
+    """The event was seen at this commitment or a higher one."""
+
+
+class PoolsFilter(TypedDict):
+    type: NotRequired[Literal["poolCreated", "liquidityAdded", "liquidityRemoved"] | Sequence[Literal["poolCreated", "liquidityAdded", "liquidityRemoved"]]]
+    """Type of the event, or any of several."""
+    minSol: NotRequired[float]
+    """Both amounts have at least this value in SOL; those of unknown value do not pass."""
+    provider: NotRequired[str | Sequence[str]]
+    """Provider of the liquidity or creator of the pool, or any of several."""
     pool: NotRequired[Venue | Sequence[Venue]]
     """Venue, or any of several."""
     quoteMint: NotRequired[str | Sequence[str]]

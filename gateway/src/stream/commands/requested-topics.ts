@@ -1,14 +1,7 @@
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import type { SubscribeCommand, UnsubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import type { RejectedKey } from '@sluice/shared/wire/stream/replies.ts';
-import {
-  accountTradesTopic,
-  candlesTopic,
-  ordersTopic,
-  pricesTopic,
-  tradesTopic,
-  type Channel,
-} from '@sluice/shared/wire/stream/topics.ts';
+import { accountTradesTopic, candlesTopic, ordersTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import type { Connection } from '../session/connection.ts';
 
 /** A topic that a command names. `key` is null if the command names the whole channel. */
@@ -44,7 +37,7 @@ export function requestedTopics(
 }
 
 function mintTopicOf(command: SubscribeCommand | UnsubscribeCommand): (mint: string) => string {
-  if (command.channel !== 'candles') return command.channel === 'prices' ? pricesTopic : tradesTopic;
+  if (command.channel !== 'candles') return (mint) => `${command.channel}:${mint}`;
   const { interval } = command;
   return (mint) => (interval === undefined ? `candles:${mint}` : candlesTopic(mint, interval));
 }

@@ -2,8 +2,8 @@ import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
 import { usualSupply } from '@sluice/venues/registry.ts';
-import type { MigrationEvent, NewTokenEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
-import type { DialectCreate, DialectMigrate, DialectTrade } from '@sluice/shared/wire/stream/pumpportal.ts';
+import type { MigrationEvent, NewTokenEvent, PoolEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
+import type { DialectCreate, DialectLiquidity, DialectMigrate, DialectTrade } from '@sluice/shared/wire/stream/pumpportal.ts';
 
 /** Raw supply of a mint that this gateway knows; null if it knows none. */
 export type SupplyOf = (mint: string) => bigint | null;
@@ -12,7 +12,10 @@ export type SupplyOf = (mint: string) => bigint | null;
  * An event in PumpPortal's form, or null if their protocol has no such event. Amounts are whole coins. Amounts in SOL are left out if the
  * quote coin is another one and its price is unknown.
  */
-export function pumpPortalEvent(event: StreamEvent, supplyOf: SupplyOf): DialectCreate | DialectTrade | DialectMigrate | null {
+export function pumpPortalEvent(
+  event: StreamEvent,
+  supplyOf: SupplyOf,
+): DialectCreate | DialectTrade | DialectMigrate | DialectLiquidity | null {
   switch (event.type) {
     case 'newToken':
       return createOf(event);
@@ -20,6 +23,10 @@ export function pumpPortalEvent(event: StreamEvent, supplyOf: SupplyOf): Dialect
       return tradeOf(event, supplyOf);
     case 'migration':
       return migrateOf(event);
+    case 'poolCreated':
+    case 'liquidityAdded':
+    case 'liquidityRemoved':
+      return liquidityOf(event, supplyOf);
     default:
       return null;
   }
@@ -64,7 +71,10 @@ function tradeOf(event: TradeEvent, supplyOf: SupplyOf): DialectTrade {
 }
 
 /** PumpPortal multiplies the price by the usual supply; we do so if the true supply is unknown. */
-function marketCapSol({ marketCapSol: known, priceSol, pool, mint, baseDecimals }: TradeEvent, supplyOf: SupplyOf): number | null {
+function marketCapSol(
+  { marketCapSol: known, priceSol, pool, mint, baseDecimals }: TradeEvent | PoolEvent,
+  supplyOf: SupplyOf,
+): number | null {
   if (known !== null || priceSol === null) return known;
   const supply = supplyOf(mint) ?? usualSupply(pool, mint);
   return supply === null ? null : priceSol * toUi(supply, baseDecimals);
@@ -91,11 +101,34 @@ function migrateOf(event: MigrationEvent): DialectMigrate {
   return { signature: event.signature ?? '', mint: event.mint, txType: 'migrate', pool: event.pool };
 }
 
+function liquidityOf(event: PoolEvent, supplyOf: SupplyOf): DialectLiquidity {
+  const isNew = event.type === 'poolCreated';
+  const [base, quote] = isNew ? [event.baseAmount, event.quoteAmount] : [event.baseLeft, event.quoteLeft];
+  const inSol = event.quoteMint === wrappedSolMint;
+  return {
+    signature: event.signature ?? '',
+    mint: event.mint,
+    traderPublicKey: isNew ? event.creator : event.provider,
+    txType: event.type === 'liquidityRemoved' ? 'removeLiquidity' : 'addLiquidity',
+    ...optional('tokenAmount', event.tokenAmount),
+    ...optional('solAmount', event.solAmount),
+    ...optional('tokensInPool', base === null ? null : toUi(BigInt(base), event.baseDecimals)),
+    ...optional('solInPool', quote === null || !inSol ? null : toUi(BigInt(quote), event.quoteDecimals)),
+    marketId: event.poolAddress,
+    ...optional('marketCapSol', marketCapSol(event, supplyOf)),
+    ...optional('price', event.priceSol),
+    pool: event.pool,
+    ...commonFields(event),
+  };
+}
+
 function optional<Name extends string>(name: Name, value: number | null): Partial<Record<Name, number>> {
   return value === null ? {} : ({ [name]: value } as Record<Name, number>);
 }
 
-function commonFields(event: TradeEvent | NewTokenEvent): Pick<DialectTrade, 'quoteMint' | 'slot' | 'blockUnixTime' | 'simulated'> {
+function commonFields(
+  event: TradeEvent | NewTokenEvent | PoolEvent,
+): Pick<DialectTrade, 'quoteMint' | 'slot' | 'blockUnixTime' | 'simulated'> {
   return {
     slot: event.slot,
     ...(event.quoteMint === wrappedSolMint ? {} : { quoteMint: event.quoteMint }),

@@ -2,7 +2,7 @@ import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { dialectAcks, type DialectCommand, type DialectMethod } from '@sluice/shared/wire/stream/pumpportal.ts';
-import { accountTradesTopic, tradesTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
+import { accountTradesTopic, poolsTopic, tradesTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import { maxTopics } from '../fanout/fanout.ts';
 import { newRoom, type Publish } from '../fanout/topic-group.ts';
 import type { LazyEvent } from '../history/lazy-event.ts';
@@ -21,15 +21,16 @@ interface DialectRoom {
 
 function channelOf(method: DialectMethod): Channel {
   if (method.endsWith('NewToken')) return 'newTokens';
+  if (method.endsWith('Liquidity')) return 'pools';
   return method.endsWith('Migration') ? 'migrations' : 'trades';
 }
 
 /** The topics that a method and its keys name, and the keys that are not addresses. */
 function topicsOf(method: DialectMethod, keys: readonly string[] | undefined): { topics: string[]; invalid: string[] } {
   const channel = channelOf(method);
-  if (channel !== 'trades') return { topics: [channel], invalid: [] };
-  const topicOf = method.endsWith('TokenTrade') ? tradesTopic : accountTradesTopic;
   const unique = [...new Set(keys)];
+  if (channel !== 'trades' && (channel !== 'pools' || unique.length === 0)) return { topics: [channel], invalid: [] };
+  const topicOf = channel === 'pools' ? poolsTopic : method.endsWith('TokenTrade') ? tradesTopic : accountTradesTopic;
   return { topics: unique.filter(isAddress).map(topicOf), invalid: unique.filter((key) => !isAddress(key)) };
 }
 
@@ -71,8 +72,8 @@ export class PumpPortalDialect {
     if (this.#rooms.size + more.length > maxTopics) return `This gateway follows at most ${maxTopics} topics.`;
     if (isEnd) {
       // Some clients send an empty list where others send none.
-      const wholeChannel = (keys ?? []).length === 0 && method.endsWith('Trade');
-      for (const topic of wholeChannel ? this.#tradeTopics(connection, method) : topics) this.#unfollow(connection, topic);
+      const wholeChannel = (keys ?? []).length === 0;
+      for (const topic of wholeChannel ? this.#topicsOf(connection, method) : topics) this.#unfollow(connection, topic);
     } else for (const topic of more) this.#follow(connection, topic);
     if (invalid.length === 0) return dialectAcks[method];
     const named = invalid.slice(0, namedKeys).map((key) => key.slice(0, 64));
@@ -102,10 +103,12 @@ export class PumpPortalDialect {
     if (others !== null) sendOnce(first, others, bytes);
   }
 
-  #tradeTopics(connection: Connection, method: DialectMethod): string[] {
+  /** The topics of the kind of a method that a connection follows. */
+  #topicsOf(connection: Connection, method: DialectMethod): string[] {
+    const channel = channelOf(method);
     const ofAccounts = method.endsWith('AccountTrade');
     return [...(connection.dialectTopics ?? [])].filter(
-      (topic) => topic.startsWith('trades:') && topic.startsWith('trades:@') === ofAccounts,
+      (topic) => topic.split(':', 1)[0] === channel && topic.startsWith(accountTradesTopic('')) === ofAccounts,
     );
   }
 

@@ -5,12 +5,13 @@ import {
   type MarketStreamEvent,
   type MigrationEvent,
   type NewTokenEvent,
+  type PoolEvent,
   type PriceEvent,
   type StreamEvent,
   type TokenMetadataEvent,
   type TradeEvent,
 } from '@sluice/shared/wire/events/events.ts';
-import type { Filter, MigrationFilter, NewTokenFilter, PriceFilter, TradeFilter } from '@sluice/shared/wire/stream/filters.ts';
+import type { Filter, MigrationFilter, NewTokenFilter, PoolFilter, PriceFilter, TradeFilter } from '@sluice/shared/wire/stream/filters.ts';
 import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
 import type { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 
@@ -110,12 +111,19 @@ const migrationTests: Tests<MigrationFilter, MigrationEvent> = {
   minSol: (least) => (event) => event.solAmount !== null && event.solAmount >= least,
 };
 
+const poolTests: Tests<PoolFilter, PoolEvent> = {
+  type: (type) => oneOf(type, (event) => event.type),
+  minSol: (least) => (event) => event.valueSol !== null && event.valueSol >= least,
+  provider: (provider) => oneOf(provider, (event) => (event.type === 'poolCreated' ? event.creator : event.provider)),
+};
+
 /** The types of the events that have the tested fields, and the tests of a channel. */
 const channelTests: Partial<Record<Channel, { readonly types: readonly string[]; readonly tests: object }>> = {
   trades: { types: ['trade'], tests: { ...commonTests, ...tradeTests } },
   newTokens: { types: ['newToken', 'tokenMetadata'], tests: { ...commonTests, ...newTokenTests } },
   prices: { types: ['price'], tests: { ...commonTests, ...priceTests } },
   migrations: { types: ['migration'], tests: { ...commonTests, ...migrationTests } },
+  pools: { types: ['poolCreated', 'liquidityAdded', 'liquidityRemoved'], tests: { ...commonTests, ...poolTests } },
 };
 
 function oneOf<Event>(accepted: string | readonly string[], valueOf: (event: Event) => string): (event: Event) => boolean {

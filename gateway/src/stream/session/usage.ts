@@ -17,13 +17,13 @@ export interface Usage {
 }
 
 const accountTopic = 'trades:@';
-const mintTopic = 'trades:';
+const mintTopic = /^(?:trades|pools):(?!@)/;
 
 /** Counts a topic that a connection begins (`by` 1) or ends (-1) to follow through PumpPortal's protocol. */
 export function countDialectTopic(usage: Usage, topic: string, by: 1 | -1): void {
   usage.subscriptions += by;
   if (topic.startsWith(accountTopic)) usage.accounts += by;
-  else if (topic.startsWith(mintTopic)) usage.mints += by;
+  else if (mintTopic.test(topic)) usage.mints += by;
 }
 
 /** The limit that `more` subscriptions of a key would exceed; null if they are within its plan. */
@@ -36,7 +36,7 @@ export function exceededSubscriptions(plan: Plan, usage: Usage, more: number): {
 /** The limit of an address that these further topics would exceed, as the text of a reply; null if they are within the limits. */
 export function exceededKeyless(usage: Usage, topics: readonly string[]): string | null {
   const accounts = topics.filter((topic) => topic.startsWith(accountTopic)).length;
-  const mints = topics.filter((topic) => topic.startsWith(mintTopic)).length - accounts;
+  const mints = topics.filter((topic) => mintTopic.test(topic)).length;
   if (mints > 0 && usage.mints + mints > streamLimits.keylessMints) {
     return `At most ${streamLimits.keylessMints} mints for one address without an API key.`;
   }

@@ -9,12 +9,15 @@ import { readLogs, type LogListeners, type LogReading } from '@sluice/shared/sol
 import type { VenueName } from '@sluice/shared/wire/venues.ts';
 import type { DecodeContext, DecodeOutcome, EmittingInstruction, RecordKind, Venue, VenueEvent } from '@sluice/venues/seam/venue.ts';
 import { emittingInstruction } from './emitting-instruction.ts';
+import { noteBurnedLp } from './lp-tokens.ts';
 
 export interface LocatedEvent {
   readonly venue: VenueName;
   /** Path of the emitting instruction, the same for every kind of sighting. */
   readonly path: string;
   readonly event: VenueEvent;
+  /** Of an opened or filled pool: LP tokens that the same transaction burned. Absent if it is not known. */
+  lpBurned?: bigint;
 }
 
 /** What became of one record of a program. */
@@ -167,6 +170,7 @@ export class TransactionDecoder {
     // Each reader reports its own records in order.
     if (emitted.length > 1) emitted.sort((one, other) => one.order - other.order);
     for (const { programId, path, record, data } of emitted) this.#decode(programId, path, record, data);
+    noteBurnedLp(view, this.#events, (programId) => this.#venues.has(programId));
     return this.#sawHidden ? unusable(inner.unreadable ?? hiddenTrades) : this.#contents(view, fault, inner.refused);
   }
 

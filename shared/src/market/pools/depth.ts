@@ -1,6 +1,6 @@
 import { quoteInSol, rawInSol } from '../../wire/values/money.ts';
 import { depthOfReserves } from './depth-share.ts';
-import type { MigrationEvent, NewTokenEvent, PriceEvent, TradeEvent } from '../../wire/events/events.ts';
+import type { MigrationEvent, NewTokenEvent, PoolEvent, PriceEvent, TradeEvent } from '../../wire/events/events.ts';
 import type { PoolPrice } from './main-pool.ts';
 
 /** The fields of an event that show the depth of its pool. */
@@ -31,7 +31,7 @@ function depthAtOpening({ quoteAmount, quoteMint, priceQuote, priceSol }: Migrat
 }
 
 /** The fields of an event that decide whether its price counts. */
-export function poolPriceOf(event: TradeEvent | PriceEvent | NewTokenEvent | MigrationEvent): PoolPrice {
+export function poolPriceOf(event: TradeEvent | PriceEvent | NewTokenEvent | MigrationEvent | PoolEvent): PoolPrice {
   const { pool, poolAddress, quoteMint, priceQuote, priceSol, priceUsd } = event;
   const depthSol = event.type === 'migration' ? depthAtOpening(event) : depthInSol(event);
   const sizeSol = event.type === 'trade' ? quoteInSol(event.quoteUiAmount, quoteMint, priceQuote, priceSol) : null;

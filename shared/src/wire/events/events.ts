@@ -225,6 +225,77 @@ export const MigrationEvent = event('migration', 'A completed curve moved to a p
   ...valuation,
 });
 
+const poolPair = {
+  baseDecimals: Decimals(),
+  quoteDecimals: Decimals(),
+} as const;
+const value = (coin: string) => Nullable(Ui(`Value of both amounts in ${coin}, at the price in this event.`), 'Null if it is unknown.');
+const LpTokens = (what: string, unknown: string) => Nullable(Raw(what), unknown);
+const lockedLp = {
+  lpBurned: LpTokens(
+    'LP tokens that the transaction burned. Of `liquidityRemoved`: those that were given back for the coins. Otherwise: nobody can take this liquidity out again.',
+    'Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools.',
+  ),
+  lpLocked: LpTokens(
+    'Units of liquidity that the transaction locked in the program of the venue, for a time or for good.',
+    'Null if it locked none, or the program of the venue has no locks.',
+  ),
+} as const;
+
+export const PoolCreatedEvent = event(
+  'poolCreated',
+  'A pool was opened. A bonding curve begins with `newToken` instead. If the amounts are null, the pool is empty, or its first `liquidityAdded` has them.',
+  {
+    type: Type.Literal('poolCreated'),
+    ...common,
+    creator: Address('Account that opened the pool: the user of the instruction.'),
+    baseAmount: Nullable(Raw('Tokens in the new pool.'), 'Null if the creation does not show it.'),
+    quoteAmount: Nullable(Raw('Quote coins in the new pool.'), 'Null if the creation does not show it.'),
+    ...poolPair,
+    tokenAmount: Nullable(Ui('baseAmount in whole tokens.')),
+    solAmount: Nullable(Ui('quoteAmount in SOL.'), 'Null if the quote coin is not SOL.'),
+    quoteUiAmount: Nullable(Ui('quoteAmount in whole quote coins.')),
+    valueSol: value('SOL'),
+    valueUsd: value('USD'),
+    ...lockedLp,
+    ...valuation,
+    reserves: ReservesOrNull,
+  },
+);
+
+const left = (what: string) => Nullable(Raw(`${what} that the pool has afterwards.`), 'Null if the transaction does not show it.');
+const liquidity = {
+  ...common,
+  provider: Address('Account that owns or owned the liquidity: the user of the instruction.'),
+  baseAmount: Raw('Tokens that moved. Collected fees do not count.'),
+  quoteAmount: Raw('Quote coins that moved. Collected fees do not count.'),
+  ...poolPair,
+  tokenAmount: Ui('baseAmount in whole tokens.'),
+  solAmount: Nullable(Ui('quoteAmount in SOL.'), 'Null if the quote coin is not SOL.'),
+  quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
+  valueSol: value('SOL'),
+  valueUsd: value('USD'),
+  baseLeft: left('Tokens'),
+  quoteLeft: left('Quote coins'),
+  leftSol: Nullable(Ui('Value in SOL of what the pool has afterwards.'), 'Null if it is unknown.'),
+  leftUsd: Nullable(Ui('Value in USD of what the pool has afterwards.'), 'Null if it is unknown.'),
+  lpAmount: LpTokens('LP tokens that were made, or given back.', 'Null if the liquidity is a position and not tokens.'),
+  ...lockedLp,
+  ...valuation,
+  reserves: ReservesOrNull,
+  depth,
+} as const;
+
+export const LiquidityAddedEvent = event('liquidityAdded', 'Somebody put liquidity into a pool.', {
+  type: Type.Literal('liquidityAdded'),
+  ...liquidity,
+});
+export const LiquidityRemovedEvent = event(
+  'liquidityRemoved',
+  'Somebody took liquidity out of a pool. If nothing is left, the price is the last one of the pool, and nobody can sell there any more.',
+  { type: Type.Literal('liquidityRemoved'), ...liquidity },
+);
+
 /** Prices and sums of one interval. Events and answers use the same fields. */
 export const candleFields = {
   start: UnixSeconds('Begin of the interval, Unix seconds of block time; a multiple of the interval.'),
@@ -271,6 +342,9 @@ export const eventSchemas = {
   newToken: NewTokenEvent,
   tokenMetadata: TokenMetadataEvent,
   migration: MigrationEvent,
+  poolCreated: PoolCreatedEvent,
+  liquidityAdded: LiquidityAddedEvent,
+  liquidityRemoved: LiquidityRemovedEvent,
   candle: CandleEvent,
   order: OrderEvent,
   retract: RetractEvent,
@@ -281,9 +355,12 @@ export type PriceEvent = Static<typeof PriceEvent>;
 export type NewTokenEvent = Static<typeof NewTokenEvent>;
 export type TokenMetadataEvent = Static<typeof TokenMetadataEvent>;
 export type MigrationEvent = Static<typeof MigrationEvent>;
+export type PoolCreatedEvent = Static<typeof PoolCreatedEvent>;
+export type LiquidityEvent = Static<typeof LiquidityAddedEvent> | Static<typeof LiquidityRemovedEvent>;
+export type PoolEvent = PoolCreatedEvent | LiquidityEvent;
 export type CandleEvent = Static<typeof CandleEvent>;
 export type RetractEvent = Static<typeof RetractEvent>;
 /** Events of the market. */
-export type MarketStreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | CandleEvent;
+export type MarketStreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | PoolEvent | CandleEvent;
 export type StreamEvent = MarketStreamEvent | OrderEvent | RetractEvent;
 export type Reserves = Static<typeof Reserves>;

@@ -88,6 +88,11 @@ export const subscribeSchemas = {
     mints,
     interval: Interval,
   }),
+  pools: subscribe('pools', 'New pools, and liquidity that comes and goes, of mints; without them, of all.', {
+    mints: Type.Optional(mints),
+    commitment,
+    filter: Type.Optional(filterSchemas.pools),
+  }),
   orders: subscribe('orders', 'Changes of the orders of this API key, when they are stored.', {}),
 } as const satisfies Record<Channel, unknown>;
 
@@ -104,6 +109,7 @@ export const unsubscribeSchemas = {
     'Unsubscribes from these mints at this interval; without mints, from all; without an interval, at all intervals.',
     { mints: Type.Optional(mints), interval: Type.Optional(Interval) },
   ),
+  pools: unsubscribe('pools', 'Unsubscribes from these mints; without them, from the whole channel.', { mints: Type.Optional(mints) }),
   orders: unsubscribe('orders', ofTheWhole, {}),
 } as const satisfies Record<Channel, unknown>;
 

@@ -55,18 +55,27 @@ export const MigrationFilter = Titled('filter migrations', {
   ...common,
 });
 
+export const PoolFilter = Titled('filter pools', {
+  type: OneOrMore(Type.Enum(['poolCreated', 'liquidityAdded', 'liquidityRemoved']), 'Type of the event, or any of several.'),
+  minSol: Amount('Both amounts have at least this value in SOL; those of unknown value do not pass.'),
+  provider: OneOrMore(Address, 'Provider of the liquidity or creator of the pool, or any of several.'),
+  ...common,
+});
+
 export const filterSchemas = {
   newTokens: NewTokenFilter,
   migrations: MigrationFilter,
   trades: TradeFilter,
   prices: PriceFilter,
+  pools: PoolFilter,
 } as const;
 
 export type TradeFilter = Static<typeof TradeFilter>;
 export type NewTokenFilter = Static<typeof NewTokenFilter>;
 export type PriceFilter = Static<typeof PriceFilter>;
 export type MigrationFilter = Static<typeof MigrationFilter>;
-export type Filter = TradeFilter | NewTokenFilter | PriceFilter | MigrationFilter;
+export type PoolFilter = Static<typeof PoolFilter>;
+export type Filter = TradeFilter | NewTokenFilter | PriceFilter | MigrationFilter | PoolFilter;
 
 /** Bounds that no event can pass, by the name of the field. */
 export function impossibleBounds(filter: Filter): Readonly<Record<string, string>> {

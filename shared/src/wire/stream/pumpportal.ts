@@ -9,10 +9,12 @@ export const dialectMethods = [
   'subscribeTokenTrade',
   'subscribeAccountTrade',
   'subscribeMigration',
+  'subscribeRaydiumLiquidity',
   'unsubscribeNewToken',
   'unsubscribeTokenTrade',
   'unsubscribeAccountTrade',
   'unsubscribeMigration',
+  'unsubscribeRaydiumLiquidity',
 ] as const;
 export type DialectMethod = (typeof dialectMethods)[number];
 
@@ -24,7 +26,7 @@ export const DialectCommand = Type.Object(
       Type.Array(Type.String({ documented: { pattern: addressPattern } }), {
         documented: { maxItems: streamLimits.keysPerCommand },
         description:
-          'Mints or wallets, for the methods of trades. An `unsubscribe…` without keys, or with an empty list, ends all of its kind.',
+          'Mints or wallets, for the methods of trades; mints, for the methods of liquidity. `subscribeRaydiumLiquidity` without keys follows all mints. An `unsubscribe…` without keys, or with an empty list, ends all of its kind.',
       }),
     ),
   },
@@ -39,10 +41,12 @@ export type DialectMessage = Static<typeof DialectMessage>;
 export const dialectAcks: Readonly<Record<DialectMethod, string>> = {
   subscribeNewToken: 'Successfully subscribed to token creation events.',
   subscribeMigration: "Subscribed to 'migration' events.",
+  subscribeRaydiumLiquidity: 'Successfully subscribed to liquidity events.',
   subscribeTokenTrade: 'Successfully subscribed to keys.',
   subscribeAccountTrade: 'Successfully subscribed to keys.',
   unsubscribeNewToken: 'Successfully unsubscribed from token creation events.',
   unsubscribeMigration: "Unsubscribed from 'migration' events.",
+  unsubscribeRaydiumLiquidity: 'Successfully unsubscribed from liquidity events.',
   unsubscribeTokenTrade: 'Successfully unsubscribed from keys.',
   unsubscribeAccountTrade: 'Successfully unsubscribed from keys.',
 };
@@ -98,8 +102,32 @@ export const DialectTrade = Titled('buy, sell', {
   ...tail,
 });
 export const DialectMigrate = Titled('migrate', { signature: Signature(), mint: Address(), txType: Type.Literal('migrate'), pool: Venue });
-export const dialectSchemas = { message: DialectMessage, create: DialectCreate, trade: DialectTrade, migrate: DialectMigrate } as const;
+export const DialectLiquidity = Titled('addLiquidity, removeLiquidity', {
+  signature: Signature(),
+  mint: Address(),
+  traderPublicKey: Address('Not in PumpPortal: who opened the pool, or provided the liquidity.'),
+  txType: Type.Enum(['addLiquidity', 'removeLiquidity'], {
+    description: '`addLiquidity` also for a new pool. PumpPortal has no `removeLiquidity`.',
+  }),
+  tokenAmount: Optional(Amount),
+  solAmount: Optional(Amount),
+  tokensInPool: Optional(Amount),
+  solInPool: Optional(Amount),
+  marketId: Address('Address of the pool.'),
+  marketCapSol: Optional(Amount),
+  price: Type.Optional(Type.Number({ minimum: 0, description: 'SOL for one token.' })),
+  pool: Venue,
+  ...tail,
+});
+export const dialectSchemas = {
+  message: DialectMessage,
+  create: DialectCreate,
+  trade: DialectTrade,
+  migrate: DialectMigrate,
+  liquidity: DialectLiquidity,
+} as const;
 
 export type DialectCreate = Static<typeof DialectCreate>;
 export type DialectTrade = Static<typeof DialectTrade>;
+export type DialectLiquidity = Static<typeof DialectLiquidity>;
 export type DialectMigrate = Static<typeof DialectMigrate>;

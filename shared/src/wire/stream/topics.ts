@@ -10,6 +10,7 @@ export const channels = {
   trades: { keys: ['mints', 'accounts'], all: true },
   prices: { keys: ['mints'] },
   candles: { keys: ['mints'], interval: true },
+  pools: { keys: ['mints'], all: true },
   orders: { keys: [], own: true },
 } as const satisfies Record<
   string,
@@ -25,6 +26,8 @@ export const allTradesTopic = 'trades';
 export const tradesTopic = (mint: string): string => `trades:${mint}`;
 export const accountTradesTopic = (account: string): string => `trades:@${account}`;
 export const pricesTopic = (mint: string): string => `prices:${mint}`;
+export const allPoolsTopic = 'pools';
+export const poolsTopic = (mint: string): string => `pools:${mint}`;
 export const candlesTopic = (mint: string, interval: CandleInterval): string => `candles:${mint}:${interval}`;
 
 /** Events of orders of one API key. */

@@ -4,9 +4,9 @@ import { wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts
 import { creatorPart, feeList, laterFee, readFee, traitsOf } from '../fees/fees.ts';
 import { accountDecoder, anchorNames, recordDecoder } from '../../kit/decode.ts';
 import { sameReserves } from '../../kit/constant-product.ts';
-import type { PoolAccount, VenueEvent } from '../../seam/venue.ts';
+import type { DecodeContext, PoolAccount, VenueEvent } from '../../seam/venue.ts';
 import { pool as poolAt, poolMinLength, tradeMinLength } from './layout.ts';
-import { accountDiscriminators, eventDiscriminators, ignoredEvents } from './program.ts';
+import { accountDiscriminators, eventDiscriminators, ignoredEvents, liquidityAccounts } from './program.ts';
 
 /** Fields of a pool's account. */
 export interface PumpAmmPool extends PoolAccount {
@@ -122,6 +122,40 @@ function readCreatePool(reader: BorshReader): VenueEvent | string {
   };
 }
 
+/**
+ * DepositEvent and WithdrawEvent differ only in names. The reserves that they log are those before. The price does not move, and its virtual part is not
+ * in the event.
+ */
+function readLiquidity(reader: BorshReader, context: DecodeContext, isAdded: boolean): VenueEvent | string {
+  const timestamp = reader.timestamp();
+  const lpAmount = reader.u64();
+  reader.skip(32); // the user's bounds, and the user's balances before
+  const [baseBefore, quoteBefore] = [reader.u64(), reader.u64()];
+  const [baseAmount, quoteAmount] = [reader.u64(), reader.u64()];
+  reader.skip(8); // lp_mint_supply
+  const pool = reader.address();
+  const provider = reader.address();
+  reader.skip(96); // the user's token accounts
+  if (!isAdded && (baseAmount > baseBefore || quoteAmount > quoteBefore)) return 'with more taken out than there was';
+  const accounts = context.instruction()?.accounts;
+  const [baseMint, quoteMint] = [accounts?.[liquidityAccounts.baseMint], accounts?.[liquidityAccounts.quoteMint]];
+  const isOwn = accounts?.[liquidityAccounts.pool] === pool && baseMint !== undefined && quoteMint !== undefined;
+  return {
+    type: isAdded ? 'liquidityAdded' : 'liquidityRemoved',
+    pool,
+    pair: isOwn ? { baseMint, quoteMint } : null,
+    provider,
+    baseAmount,
+    quoteAmount,
+    lpAmount,
+    left: isAdded
+      ? { base: baseBefore + baseAmount, quote: quoteBefore + quoteAmount }
+      : { base: baseBefore - baseAmount, quote: quoteBefore - quoteAmount },
+    state: null,
+    timestamp,
+  };
+}
+
 /** A part of a new pool's quote coins moved to its boost vault and is treated as virtual from now on. The base does not change. */
 function readInitBoost(reader: BorshReader): VenueEvent | string {
   const timestamp = reader.timestamp();
@@ -159,6 +193,12 @@ export const decode = recordDecoder(
     { discriminator: eventDiscriminators.buy, name: 'BuyEvent', minLength: tradeMinLength, read: (reader) => readTrade(reader, true) },
     { discriminator: eventDiscriminators.sell, name: 'SellEvent', minLength: tradeMinLength, read: (reader) => readTrade(reader, false) },
     { discriminator: eventDiscriminators.createPool, name: 'CreatePoolEvent', read: readCreatePool },
+    { discriminator: eventDiscriminators.deposit, name: 'DepositEvent', read: (reader, context) => readLiquidity(reader, context, true) },
+    {
+      discriminator: eventDiscriminators.withdraw,
+      name: 'WithdrawEvent',
+      read: (reader, context) => readLiquidity(reader, context, false),
+    },
     { discriminator: eventDiscriminators.boostBuyAndBurn, name: 'BoostBuyAndBurnEvent', read: readBoostBuy },
     { discriminator: eventDiscriminators.initBoost, name: 'InitBoostEvent', read: readInitBoost },
   ],

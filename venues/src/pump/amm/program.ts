@@ -41,18 +41,23 @@ export const eventDiscriminators = {
   buy: bytes('67f4521f2cf57777'),
   sell: bytes('3e2f370aa503dc2a'),
   createPool: bytes('b1310cd2a076a774'),
+  deposit: bytes('78f83d531f8e6b90'),
+  withdraw: bytes('1609851aa02c47c0'),
   initBoost: bytes('ae7c4af90451f611'),
   boostBuyAndBurn: bytes('3f451c16305cc2b9'),
 } as const;
+
+/** Indexes of the accounts of `deposit` and `withdraw`. Source: the IDL `pump_amm`. */
+export const liquidityAccounts = { pool: 0, baseMint: 3, quoteMint: 4 } as const;
 
 /** Known events without a trade, a new pool or reserves. */
 export const ignoredEvents = anchorNames(
   'event',
   `AdminCtoPoolEvent AdminSetCoinCreatorEvent AdminUpdateTokenIncentivesEvent ClaimCashbackEvent
-  ClaimTokenIncentivesEvent CloseUserVolumeAccumulatorEvent CollectCoinCreatorFeeEvent CreateConfigEvent DepositEvent
+  ClaimTokenIncentivesEvent CloseUserVolumeAccumulatorEvent CollectCoinCreatorFeeEvent CreateConfigEvent
   DisableEvent ExtendAccountEvent InitUserVolumeAccumulatorEvent MigratePoolCoinCreatorEvent ReservedFeeRecipientsEvent
   SetBondingCurveCoinCreatorEvent SetBoostAuthorityEvent SetMetaplexCoinCreatorEvent SweepPoolFeeEvent
-  SyncUserVolumeAccumulatorEvent UpdateAdminEvent UpdateCreatorFeeConfigEvent UpdateFeeConfigEvent WithdrawEvent`,
+  SyncUserVolumeAccumulatorEvent UpdateAdminEvent UpdateCreatorFeeConfigEvent UpdateFeeConfigEvent`,
 );
 
 const seed = (text: string): Uint8Array => Buffer.from(text);

@@ -167,7 +167,7 @@ function operations(): JsonObject {
       action: 'send',
       channel,
       summary: "Events of PumpPortal's protocol: bare objects.",
-      messages: inChannel(['create', 'trade', 'migrate'].map(dialectName)),
+      messages: inChannel(['create', 'trade', 'migrate', 'liquidity'].map(dialectName)),
     },
   };
 }

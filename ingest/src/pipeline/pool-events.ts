@@ -1,0 +1,119 @@
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
+import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { LiquidityEvent, PoolCreatedEvent } from '@sluice/shared/wire/events/events.ts';
+import { inSolAndUsd } from '@sluice/shared/wire/values/money.ts';
+import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
+import { flipPrice, priceOf, wireReserves } from '@sluice/venues/seam/price.ts';
+import type { LiquidityChanged, PoolCreated, PriceState } from '@sluice/venues/seam/venue.ts';
+import type { LocatedEvent } from '../sources/decode/transaction-decoder.ts';
+import type { DecodedTransaction } from './decode.ts';
+import { placeOf, type EventPool } from './normalize.ts';
+import { valuation, type SolUsdAt } from './price.ts';
+
+/** Raw amounts of both coins of a pool. */
+interface Amounts {
+  readonly base: bigint;
+  readonly quote: bigint;
+}
+
+const turned = ({ base, quote }: Amounts, flipped: boolean): Amounts => (flipped ? { base: quote, quote: base } : { base, quote });
+
+/** Value of both amounts at a price of the token in quote coins. Null if it is unknown. */
+function valueOf({ base, quote }: Amounts, price: number | null, market: EventPool, solUsd: SolUsdAt | null) {
+  if (base > 0n && price === null) return { sol: null, usd: null };
+  const coins = toUi(quote, market.quoteDecimals) + toUi(base, market.baseDecimals) * (price ?? 0);
+  return inSolAndUsd(coins, market.quoteMint, solUsd?.price ?? null);
+}
+
+/** Liquidity that the transaction locked in this pool. */
+function lockedIn({ events }: DecodedTransaction, pool: string): string | null {
+  let sum: bigint | null = null;
+  for (const { event } of events) if (event.type === 'liquidityLocked' && event.pool === pool) sum = (sum ?? 0n) + event.lpAmount;
+  return sum === null ? null : String(sum);
+}
+
+/** What is known of a pool event in addition to what it shows. */
+interface PoolEventParts {
+  readonly transaction: DecodedTransaction;
+  readonly path: string;
+  readonly market: EventPool;
+  /** The program has the money as its base. */
+  readonly flipped: boolean;
+  readonly lpBurned: LocatedEvent['lpBurned'];
+  readonly solUsd: SolUsdAt | null;
+}
+
+export function poolCreatedEvent(parts: PoolEventParts, created: PoolCreated): PoolCreatedEvent {
+  const { transaction, path, market, flipped, lpBurned, solUsd } = parts;
+  const { mint, quoteMint, baseDecimals, quoteDecimals, supply } = market;
+  const given = created.reserves === null ? null : stateOfReserves(created.reserves);
+  const state = given !== null && flipped ? flipPrice(given) : given;
+  const reserves = state?.reserves ?? null;
+  const amounts = reserves === null ? null : { base: reserves.realBase, quote: reserves.realQuote };
+  const price = state === null ? null : priceOf(state, baseDecimals, quoteDecimals);
+  const { sol, usd } = amounts === null ? { sol: null, usd: null } : valueOf(amounts, price, market, solUsd);
+  const quoteUiAmount = amounts === null ? null : toUi(amounts.quote, quoteDecimals);
+  return {
+    type: 'poolCreated',
+    ...placeOf(transaction, path, market, created.timestamp),
+    mint,
+    creator: created.creator,
+    baseAmount: amounts === null ? null : String(amounts.base),
+    quoteAmount: amounts === null ? null : String(amounts.quote),
+    baseDecimals,
+    quoteDecimals,
+    tokenAmount: amounts === null ? null : toUi(amounts.base, baseDecimals),
+    solAmount: quoteMint === wrappedSolMint ? quoteUiAmount : null,
+    quoteUiAmount,
+    valueSol: sol,
+    valueUsd: usd,
+    lpBurned: lpBurned === undefined ? null : String(lpBurned),
+    lpLocked: lockedIn(transaction, created.pool),
+    ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
+    reserves: reserves === null ? null : wireReserves(reserves),
+  };
+}
+
+/** `last`: the price of the pool before the event, as token and money. It values what left a pool that has no price any more. */
+export function liquidityEvent(
+  parts: PoolEventParts,
+  changed: LiquidityChanged,
+  last: Pick<PriceState, 'priceQuote' | 'priceBase'>,
+): LiquidityEvent {
+  const { transaction, path, market, flipped, lpBurned, solUsd } = parts;
+  const { mint, quoteMint, baseDecimals, quoteDecimals, supply } = market;
+  const { type, provider, lpAmount } = changed;
+  const amounts = turned({ base: changed.baseAmount, quote: changed.quoteAmount }, flipped);
+  const left = changed.left === null ? null : turned(changed.left, flipped);
+  const state = changed.state !== null && flipped ? flipPrice(changed.state) : changed.state;
+  const price = (state === null ? null : priceOf(state, baseDecimals, quoteDecimals)) ?? priceOf(last, baseDecimals, quoteDecimals);
+  const moved = valueOf(amounts, price, market, solUsd);
+  const rest = left === null ? { sol: null, usd: null } : valueOf(left, price, market, solUsd);
+  const quoteUiAmount = toUi(amounts.quote, quoteDecimals);
+  const burned = type === 'liquidityRemoved' ? lpAmount : (lpBurned ?? null);
+  return {
+    type,
+    ...placeOf(transaction, path, market, changed.timestamp),
+    mint,
+    provider,
+    baseAmount: String(amounts.base),
+    quoteAmount: String(amounts.quote),
+    baseDecimals,
+    quoteDecimals,
+    tokenAmount: toUi(amounts.base, baseDecimals),
+    solAmount: quoteMint === wrappedSolMint ? quoteUiAmount : null,
+    quoteUiAmount,
+    valueSol: moved.sol,
+    valueUsd: moved.usd,
+    baseLeft: left === null ? null : String(left.base),
+    quoteLeft: left === null ? null : String(left.quote),
+    leftSol: rest.sol,
+    leftUsd: rest.usd,
+    lpAmount: lpAmount === null ? null : String(lpAmount),
+    lpBurned: burned === null ? null : String(burned),
+    lpLocked: lockedIn(transaction, changed.pool),
+    ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
+    reserves: state === null || state.reserves === null ? null : wireReserves(state.reserves),
+    ...(state !== null && state.depth !== null && { depth: String(state.depth) }),
+  };
+}
