@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/values/values.ts';
@@ -20,7 +20,9 @@ const speed = 10;
 const entriesOfList = 2;
 const forkEveryMs = 3_000;
 /** Their first event is recorded, of any coin. */
-const ofAnyCoin: ReadonlySet<string> = new Set(['retract', 'migration', 'tokenMetadata']);
+const ofAnyCoin: ReadonlySet<string> = new Set(['retract', 'migration', 'tokenMetadata', 'poolCreated']);
+/** The simulated chain has no such events. Those of the file stay, as the pipeline made them from bytes of the real program. */
+const notOnSimnet = ['liquidityAddedFrame', 'liquidityRemovedFrame'] as const;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -80,7 +82,8 @@ function nativeName(isMine: (data: Json) => boolean): (message: Json) => string 
 
 function dialectName({ message, txType }: Json): string | null {
   if (typeof message === 'string') return 'dialectMessage';
-  return txType === 'create' ? 'dialectCreate' : txType === 'migrate' ? 'dialectMigrate' : 'dialectTrade';
+  const others: Readonly<Record<string, string>> = { create: 'dialectCreate', migrate: 'dialectMigrate', addLiquidity: 'dialectLiquidity' };
+  return others[String(txType)] ?? 'dialectTrade';
 }
 
 async function ask({ url, apiKey }: StartedProduct, path: string, body?: Json | readonly Json[]): Promise<Json> {
@@ -199,6 +202,7 @@ async function record(product: StartedProduct) {
   await native.ask('subscribedReply', { id: 3, op: 'subscribe', channel: 'trades', mints: [mint, 'PEPE'] });
   native.send({ id: 4, op: 'subscribe', channel: 'orders' });
   native.send({ id: 5, op: 'subscribe', channel: 'migrations' });
+  native.send({ id: 13, op: 'subscribe', channel: 'pools' });
   await native.ask('priceFrame', { id: 6, op: 'subscribe', channel: 'prices', mints: [mint] });
   await native.ask('candleFrame', { id: 7, op: 'subscribe', channel: 'candles', mints: [mint], interval: '5s' });
   await late.ask('authenticatedReply', { id: 1, op: 'auth', key: apiKey });
@@ -206,6 +210,7 @@ async function record(product: StartedProduct) {
   await dialect.ask('dialectMessage', { method: 'subscribeNewToken' });
   const { mint: dialectMint } = await dialect.has('dialectCreate');
   dialect.send({ method: 'subscribeMigration' });
+  dialect.send({ method: 'subscribeRaydiumLiquidity' });
   await dialect.ask('dialectTrade', { method: 'subscribeTokenTrade', keys: [dialectMint] });
 
   const answers = await recordAnswers(product, mint);
@@ -215,13 +220,17 @@ async function record(product: StartedProduct) {
   await native.ask('errorReply', { id: 10, op: 'subscribe', channel: 'candles', mints: [mint] });
   await native.ask('unsubscribedReply', { id: 11, op: 'unsubscribe', channel: 'trades', mints: [mint] });
   await native.has('migrationFrame');
+  await native.has('poolCreatedFrame');
   await dialect.has('dialectMigrate');
+  await dialect.has('dialectLiquidity');
   native.send({ id: 12, op: 'subscribe', channel: 'trades' });
   const forks = setInterval(() => void control(rpcUrl, { op: 'fork', slots: 2 }), forkEveryMs);
   await native.has('retractFrame').finally(() => clearInterval(forks));
   child.kill('SIGTERM');
   await native.has('draining');
-  const messages = { ...native.messages, ...dialect.messages, gap: late.messages['gap'] };
+  const before = (JSON.parse(readFileSync(file, 'utf8')) as { readonly messages: Readonly<Record<string, Json>> }).messages;
+  const kept = Object.fromEntries(notOnSimnet.map((name) => [name, before[name]]));
+  const messages = { ...kept, ...native.messages, ...dialect.messages, gap: late.messages['gap'] };
   for (const each of [native, late, dialect]) each.close();
   const ordered = String(answers['tradeOrder']!['orderId']);
   return {
