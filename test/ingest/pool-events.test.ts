@@ -74,6 +74,7 @@ describe('events of pools', () => {
       quoteLeft: '10000000000',
       leftSol: 20,
       leftUsd: 3_000,
+      reserves: { virtualBase: '100000000', virtualQuote: '10000000000', realBase: '100000000', realQuote: '10000000000' },
       lpAmount: '900',
       lpBurned: '900',
       priceSol: 0.1,

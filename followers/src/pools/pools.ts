@@ -82,5 +82,8 @@ function readPool(json: Uint8Array): PoolSighting | null {
   const event = jsonOrNull(json) as Partial<NewTokenEvent | PoolEvent> | null;
   if (event?.type === undefined || !typesOfPools.has(event.type) || event.reserves === undefined) return null;
   const { mint, pool: venue, poolAddress: address, quoteMint, slot } = event as NewTokenEvent;
-  return { mint, venue, address, quoteMint, depthSol: depthInSol(event as NewTokenEvent) ?? 0, slot };
+  const depthSol = depthInSol(event as NewTokenEvent);
+  // A change of unknown depth says nothing that the directory does not know better.
+  if (depthSol === null && event.type.startsWith('liquidity')) return null;
+  return { mint, venue, address, quoteMint, depthSol: depthSol ?? 0, slot };
 }

@@ -118,10 +118,11 @@ export class Emitter {
   /** The price follows, as a tick. */
   liquidity(resolved: ResolvedEvent<LiquidityChanged>, lpBurned: LocatedEvent['lpBurned']): void {
     const { transaction, path, pool, event } = resolved;
-    const known = lastPriceOf(pool);
-    const last = pool.flipped ? { priceQuote: known.priceBase, priceBase: known.priceQuote } : known;
-    this.#pool(resolved, (parts) => liquidityEvent({ ...parts, lpBurned }, event, last));
-    const state = event.state ?? (event.left === null ? null : stateOfRest(event.left, known));
+    const last = lastPriceOf(pool);
+    const state = event.state ?? stateOfRest(event, last, pool.tickDepth);
+    const shown = state !== null && pool.flipped ? flipPrice(state) : state;
+    const lastShown = pool.flipped ? { priceQuote: last.priceBase, priceBase: last.priceQuote } : last;
+    this.#pool(resolved, (parts) => liquidityEvent({ ...parts, lpBurned }, event, shown, lastShown));
     if (state !== null) this.#tick(pool, state, `${transaction.signature}:${path}.price`, seenOf(transaction, event));
   }
 
@@ -177,6 +178,7 @@ export class Emitter {
     pool.tickSlot = slot;
     pool.tickBase = state.priceBase;
     pool.tickQuote = state.priceQuote;
+    pool.tickDepth = state.reserves === null ? (state.depth ?? -1n) : null;
     this.counts.prices++;
     this.#publish(price);
   }
@@ -205,14 +207,21 @@ function lastPriceOf({ tickBase, tickQuote, openedBase, openedQuote }: Pool): Pi
   return tickBase >= 0n ? { priceQuote: tickQuote, priceBase: tickBase } : { priceQuote: openedQuote, priceBase: openedBase };
 }
 
-/** The state of a constant product whose price did not move; null if its price is not known. */
+/** Liquidity does not move the price, and changes the depth in the ratio of what is left. Null if the price or the rest is not known. */
 function stateOfRest(
-  { base, quote }: NonNullable<LiquidityChanged['left']>,
+  { type, left, quoteAmount }: LiquidityChanged,
   { priceQuote, priceBase }: Pick<PriceState, 'priceQuote' | 'priceBase'>,
-) {
-  if (priceQuote <= 0n || priceBase <= 0n) return null;
-  const reserves = { virtualBase: base, virtualQuote: (base * priceQuote) / priceBase, realBase: base, realQuote: quote };
-  return { ...stateOfReserves(reserves), priceQuote, priceBase };
+  depth: bigint | null,
+): PriceState | null {
+  if (left === null || priceQuote <= 0n || priceBase <= 0n) return null;
+  const { base, quote } = left;
+  if (depth === null) {
+    const reserves = { virtualBase: base, virtualQuote: (base * priceQuote) / priceBase, realBase: base, realQuote: quote };
+    return { priceQuote, priceBase, reserves, depth: null };
+  }
+  const before = type === 'liquidityAdded' ? quote - quoteAmount : quote + quoteAmount;
+  const isKnown = quote === 0n || (depth >= 0n && before > 0n);
+  return { priceQuote, priceBase, reserves: null, depth: isKnown ? (quote === 0n ? 0n : (depth * quote) / before) : null };
 }
 
 function seenOf(

@@ -74,10 +74,11 @@ export function poolCreatedEvent(parts: PoolEventParts, created: PoolCreated): P
   };
 }
 
-/** `last`: the price of the pool before the event, as token and money. It values what left a pool that has no price any more. */
+/** `state`: price and depth after the event, and `last`: the price before it, as token and money. The last price values what left a drained pool. */
 export function liquidityEvent(
   parts: PoolEventParts,
   changed: LiquidityChanged,
+  state: PriceState | null,
   last: Pick<PriceState, 'priceQuote' | 'priceBase'>,
 ): LiquidityEvent {
   const { transaction, path, market, flipped, lpBurned, solUsd } = parts;
@@ -85,7 +86,6 @@ export function liquidityEvent(
   const { type, provider, lpAmount } = changed;
   const amounts = turned({ base: changed.baseAmount, quote: changed.quoteAmount }, flipped);
   const left = changed.left === null ? null : turned(changed.left, flipped);
-  const state = changed.state !== null && flipped ? flipPrice(changed.state) : changed.state;
   const price = (state === null ? null : priceOf(state, baseDecimals, quoteDecimals)) ?? priceOf(last, baseDecimals, quoteDecimals);
   const moved = valueOf(amounts, price, market, solUsd);
   const rest = left === null ? { sol: null, usd: null } : valueOf(left, price, market, solUsd);

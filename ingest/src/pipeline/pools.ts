@@ -48,6 +48,8 @@ export interface Pool {
   tickSlot: number;
   tickBase: bigint;
   tickQuote: bigint;
+  /** Depth with that price, if its venue stated it; null if it follows from reserves, and -1 if it is unknown. */
+  tickDepth: bigint | null;
   /** Base reserve after the last published trade, for the continuity check of curves; -1 before the first. */
   tradedBase: bigint;
   /** An account was requested to read the supply. */
@@ -146,6 +148,7 @@ export class PoolBook {
       tickSlot: -1,
       tickBase: -1n,
       tickQuote: -1n,
+      tickDepth: null,
       tradedBase: -1n,
       supplyAsked: false,
     };

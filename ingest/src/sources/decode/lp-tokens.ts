@@ -34,8 +34,7 @@ export function noteBurnedLp(view: TransactionView, events: readonly LocatedEven
   const minted = tokenMoves(view, mintTags, 0);
   const burned = tokenMoves(view, burnTags, 1);
   if (minted === null || burned === null) return;
-  const isLp = ({ mint, amount, caller }: TokenMove): boolean =>
-    caller !== null && isVenue(caller) && amount > 1n && !coins.includes(mint);
+  const isLp = ({ mint, amount, caller }: TokenMove): boolean => caller !== null && isVenue(caller) && amount > 1n && !coins.includes(mint);
   const lpMints = new Set(minted.filter(isLp).map(({ mint }) => mint));
   if (lpMints.size === 0) return;
   let lpBurned = 0n;
