@@ -229,8 +229,8 @@ async function record(product: StartedProduct) {
   child.kill('SIGTERM');
   await native.has('draining');
   const before = (JSON.parse(readFileSync(file, 'utf8')) as { readonly messages: Readonly<Record<string, Json>> }).messages;
-  const kept = Object.fromEntries(notOnSimnet.map((name) => [name, before[name]]));
-  const messages = { ...kept, ...native.messages, ...dialect.messages, gap: late.messages['gap'] };
+  const retained = Object.fromEntries(notOnSimnet.map((name) => [name, before[name]]));
+  const messages = { ...retained, ...native.messages, ...dialect.messages, gap: late.messages['gap'] };
   for (const each of [native, late, dialect]) each.close();
   const ordered = String(answers['tradeOrder']!['orderId']);
   return {

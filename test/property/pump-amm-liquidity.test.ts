@@ -151,8 +151,8 @@ describe('liquidity of PumpSwap', () => {
         const accountsOf = instruction.accounts.map(({ address }) => address);
         const emitting = { programId, accounts: accountsOf, data: instruction.data, inner: [], at: -1 };
         if (program !== programId) return;
-        const context = { record: 'event', data, text: null, instruction: () => emitting, feePayer: user, tokenBalances: null } as const;
-        pumpAmm.decode({ ...context, data: data as Uint8Array }, (event) => void events.push(event));
+        const context = { record: 'event', text: null, instruction: () => emitting, feePayer: user, tokenBalances: null } as const;
+        pumpAmm.decode({ ...context, data }, (event) => void events.push(event));
       });
       return events[0]!;
     };
