@@ -515,7 +515,7 @@ export interface PoolCreated {
   readonly lpBurned: string | null;
   /** Null if it locked none, or the program of the venue has no locks. */
   readonly lpLocked: string | null;
-  /** Null if neither the reserves nor the amounts give a price. There is no price event then. */
+  /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
@@ -523,6 +523,8 @@ export interface PoolCreated {
   readonly marketCapSol: number | null;
   /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
+  /** Null if the main pool is not known. */
+  readonly mainPool: string | null;
   /** Null if reserves do not determine the price of the venue (concentrated liquidity). */
   readonly reserves: {
     /** Base reserve that determines the price. Raw integer in its smallest unit, as a decimal string. */
@@ -599,7 +601,7 @@ export interface LiquidityAdded {
   readonly lpBurned: string | null;
   /** Null if it locked none, or the program of the venue has no locks. */
   readonly lpLocked: string | null;
-  /** Null if neither the reserves nor the amounts give a price. There is no price event then. */
+  /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
@@ -607,6 +609,8 @@ export interface LiquidityAdded {
   readonly marketCapSol: number | null;
   /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
+  /** Null if the main pool is not known. */
+  readonly mainPool: string | null;
   /** Null if reserves do not determine the price of the venue (concentrated liquidity). */
   readonly reserves: {
     /** Base reserve that determines the price. Raw integer in its smallest unit, as a decimal string. */
@@ -685,7 +689,7 @@ export interface LiquidityRemoved {
   readonly lpBurned: string | null;
   /** Null if it locked none, or the program of the venue has no locks. */
   readonly lpLocked: string | null;
-  /** Null if neither the reserves nor the amounts give a price. There is no price event then. */
+  /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
@@ -693,6 +697,8 @@ export interface LiquidityRemoved {
   readonly marketCapSol: number | null;
   /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
   readonly marketCapUsd: number | null;
+  /** Null if the main pool is not known. */
+  readonly mainPool: string | null;
   /** Null if reserves do not determine the price of the venue (concentrated liquidity). */
   readonly reserves: {
     /** Base reserve that determines the price. Raw integer in its smallest unit, as a decimal string. */

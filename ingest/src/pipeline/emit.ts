@@ -132,8 +132,7 @@ export class Emitter {
   ): void {
     const solUsd = this.#solUsdAt(transaction.receivedUs);
     const made = make({ transaction, path, market: marketOf(pool), flipped: pool.flipped, solUsd });
-    const { main } = pool.token!;
-    if (main !== null && main.poolAddress !== made.poolAddress) setCap(pool.token!, made, poolPriceOf(made), solUsd);
+    if (pool.token!.main !== null) setCap(pool.token!, made, poolPriceOf(made), solUsd);
     this.counts.poolEvents++;
     this.#publish(made);
   }

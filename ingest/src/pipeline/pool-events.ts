@@ -70,6 +70,7 @@ export function poolCreatedEvent(parts: PoolEventParts, created: PoolCreated): P
     lpBurned: lpBurned === undefined ? null : String(lpBurned),
     lpLocked: lockedIn(transaction, created.pool),
     ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
+    mainPool: null,
     reserves: reserves === null ? null : wireReserves(reserves),
   };
 }
@@ -113,6 +114,7 @@ export function liquidityEvent(
     lpBurned: burned === null ? null : String(burned),
     lpLocked: lockedIn(transaction, changed.pool),
     ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
+    mainPool: null,
     reserves: state === null || state.reserves === null ? null : wireReserves(state.reserves),
     ...(state !== null && state.depth !== null && { depth: String(state.depth) }),
   };

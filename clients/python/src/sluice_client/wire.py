@@ -499,13 +499,15 @@ class PoolCreated(TypedDict):
     lpLocked: str | None
     """Null if it locked none, or the program of the venue has no locks."""
     priceQuote: float | None
-    """Null if neither the reserves nor the amounts give a price. There is no price event then."""
+    """Null if the pool has no price after the event, because it is empty. There is no price event then."""
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    mainPool: str | None
+    """Null if the main pool is not known."""
     reserves: Reserves | None
     """Null if reserves do not determine the price of the venue (concentrated liquidity)."""
 
@@ -570,13 +572,15 @@ class LiquidityAdded(TypedDict):
     lpLocked: str | None
     """Null if it locked none, or the program of the venue has no locks."""
     priceQuote: float | None
-    """Null if neither the reserves nor the amounts give a price. There is no price event then."""
+    """Null if the pool has no price after the event, because it is empty. There is no price event then."""
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    mainPool: str | None
+    """Null if the main pool is not known."""
     reserves: Reserves | None
     """Null if reserves do not determine the price of the venue (concentrated liquidity)."""
     depth: NotRequired[str]
@@ -643,13 +647,15 @@ class LiquidityRemoved(TypedDict):
     lpLocked: str | None
     """Null if it locked none, or the program of the venue has no locks."""
     priceQuote: float | None
-    """Null if neither the reserves nor the amounts give a price. There is no price event then."""
+    """Null if the pool has no price after the event, because it is empty. There is no price event then."""
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None
     """Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL."""
+    mainPool: str | None
+    """Null if the main pool is not known."""
     reserves: Reserves | None
     """Null if reserves do not determine the price of the venue (concentrated liquidity)."""
     depth: NotRequired[str]

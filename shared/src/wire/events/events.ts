@@ -259,6 +259,7 @@ export const PoolCreatedEvent = event(
     valueUsd: value('USD'),
     ...lockedLp,
     ...valuation,
+    mainPool,
     reserves: ReservesOrNull,
   },
 );
@@ -282,6 +283,7 @@ const liquidity = {
   lpAmount: LpTokens('LP tokens that were made, or given back.', 'Null if the liquidity is a position and not tokens.'),
   ...lockedLp,
   ...valuation,
+  mainPool,
   reserves: ReservesOrNull,
   depth,
 } as const;

@@ -4,8 +4,8 @@ import { poolOf, tradeAccounts as at, tradeDiscriminators } from './program.ts';
 const coin = { account: at.userBase, program: at.baseProgram };
 const money = { account: at.userQuote, program: at.quoteProgram };
 const [exactIn, exactOut] = [
-  { maxInAt: 8, minOutAt: 16, exactInAt: null },
-  { maxInAt: 16, minOutAt: 8, exactInAt: null },
+  { maxInAt: 8, minOutAt: 16, mode: null },
+  { maxInAt: 16, minOutAt: 8, mode: null },
 ];
 
 const common = {
