@@ -391,7 +391,6 @@ describe('refusals', { timeout: timeoutMs }, () => {
     ['another action', create, ['action']],
     ['fees of creators', { action: 'collectCreatorFee' }, ['action']],
     ['a pool that only PumpPortal has', { pool: 'raydium' }, ['pool']],
-    ['a pool that both know', { pool: 'launchlab' }, ['pool']],
     ['a pool that sluice quotes, but does not trade on', { pool: 'orca-whirlpool' }, ['pool']],
     ['no amount', { amount: undefined }, ['amount']],
     ['nothing', { amount: 0 }, ['amount']],

@@ -19,9 +19,9 @@ export const venues: readonly Venue[] = [
   raydiumCpmm,
   raydiumAmm,
   raydiumClmm,
+  meteoraDbc,
   meteoraDammV2,
   meteoraDlmm,
-  meteoraDbc,
   orcaWhirlpool,
 ];
 

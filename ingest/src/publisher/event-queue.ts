@@ -27,7 +27,7 @@ export class EventQueue {
 
   /** `mayOvertake`: an urgent event goes before the events of other tokens. */
   push(event: Outgoing, mayOvertake = false): number {
-    if (mayOvertake && this.#count > 0 && isUrgent(event) && !this.#has(event.mint)) this.#urgent.push(event);
+    if (mayOvertake && isUrgent(event) && !this.#has(event.mint)) this.#urgent.push(event);
     else this.#events.push(event);
     this.#bytes += weightOf(event);
     return this.#dropBeyondBounds();

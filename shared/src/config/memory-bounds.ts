@@ -25,7 +25,7 @@ export interface MemoryBounds {
 /** For a real cluster: 120 s at 2,000 events per second, with room for 1.3 KB of JSON for each. */
 export const standardMemory: MemoryBounds = {
   log: { maxEntries: busLimits.maxEntries, maxBytes: busLimits.maxBytes },
-  history: { maxEntries: busLimits.maxEntries, maxBytes: 320 * mebibyte },
+  history: { maxEntries: busLimits.maxEntries, maxBytes: 330 * mebibyte },
   market: { mints: 20_000, buckets: 500_000 },
   pools: 200_000,
   signatures: 400_000,
