@@ -109,7 +109,7 @@ describe('bodies', () => {
     ['publicKey', { publicKey: '1'.repeat(44) }],
     ['mint', { mint: undefined }],
     ['pool', { pool: 'nowhere' }],
-    ['pool', { pool: 'raydium-cpmm' }],
+    ['pool', { pool: 'raydium-clmm' }],
     ['maxIn', { maxIn: '1.5' }],
     ['maxIn', { maxIn: 5 }],
     ['maxIn', { maxIn: '999999999' }],

@@ -144,6 +144,24 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on Raydium (${fixturesNote})`,
     ]);
   });
 
+  it('every field of a withdrawal from CPMM', () => {
+    const left = { base: 21_550_436_301n, quote: 995_279_231_132_066n };
+    expect(eventsOf(viewOf('raydium-cpmm/withdraw_burn_4AUyJRZd62Ni.json'), 'raydium-cpmm')).toEqual([
+      {
+        type: 'liquidityRemoved',
+        pool: 'BNzcoiGF7Qj7NFE8cRuwrgbJZsav8qgVNNKb6nZ1ta3k',
+        pair: { baseMint: 'pSoL47GE52V2bgUUyQvs9LSdWQZsokarp2yNsWQaLYy', quoteMint: '8tukekVR4QXbCT9PnACCsKv7CGAnNnYkmmxMN4BSUGAR' },
+        provider: '3f7GcQFG397GAaEnv51zR6tsTVihYRydnydDD1cXekxH',
+        baseAmount: 3_126n,
+        quoteAmount: 144_416_299n,
+        lpAmount: 669_321n,
+        left,
+        state: { priceQuote: left.quote, priceBase: left.base, reserves: reserves(left.base, left.quote), depth: null },
+        timestamp: null,
+      },
+    ]);
+  });
+
   it('every field of a swap on AMM v4, of a deposit and of an opening', () => {
     const [given] = tradesIn('raydium-amm-v4/arb_clmm_base_out_base_in_dTLhNajxmKk5.json', 'raydium-amm');
     expect(given).toEqual({

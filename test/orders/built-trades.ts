@@ -1,12 +1,21 @@
 import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
-import { assembleMarket, planMarket, type TokenMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
+import {
+  assembleMarket,
+  planMarket,
+  withHints,
+  type AssembledMarket,
+  type MarketPlan,
+  type TokenMarket,
+} from '@sluice/gateway/reads/pools/quoted-market.ts';
+import type { KnownPool } from '@sluice/shared/market/pools/pool-directory.ts';
+import { simulatedAmounts } from '../../trading/src/nodes/simulate/simulated-amounts.ts';
 import { createMessageBuilder, type BuildRequest, type BuiltMessage } from '../../trading/src/prepare/message-builder.ts';
 import { canPay, needOf, outlayOf, type Outlay } from '../../trading/src/prepare/outlay.ts';
 import { signMessage } from '@sluice/shared/solana/addresses/keypair.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
-import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
+import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
+import { decodeTokenAccount, tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { systemProgram, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedPool, type QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { venueByProgram, venues } from '@sluice/venues/registry.ts';
@@ -99,15 +108,22 @@ export interface OpenPool {
 }
 
 /** The open pool of a coin, from the world's accounts, read as by `POST /quote`. */
-export function openPoolOf(world: World, coin: QuotedCoin): OpenPool {
+export function openPoolOf(world: World, coin: KnownCoin): OpenPool {
   const open = marketOf(world, coin).pools.find(({ pool }) => !pool.complete);
   if (open === undefined) throw new Error('no open pool');
   return { venue: open.venue.name, pool: open.pool };
 }
 
-function marketOf(world: World, { mint, quoteMint }: QuotedCoin): TokenMarket {
+/** A coin of a pool that the directory names. */
+interface KnownCoin extends QuotedCoin {
+  readonly known?: readonly KnownPool[];
+}
+
+function marketOf(world: World, { mint, quoteMint, known: pools = [] }: KnownCoin): TokenMarket {
   const known = new Set([...quoteCoins.keys(), quoteMint]);
-  const assembled = assembleMarket(planMarket(mint, [...known], venues), (address) => world.account(address));
+  const assemble = (plan: MarketPlan): AssembledMarket => assembleMarket(plan, (address) => world.account(address));
+  const first = assemble(withHints(planMarket(mint, [...known], venues), pools, venues));
+  const assembled = first.kind === 'further' ? assemble(first.plan) : first;
   if (assembled.kind !== 'market') throw new Error(JSON.stringify(assembled));
   return assembled.market;
 }
@@ -128,12 +144,12 @@ interface SignedTrade {
 export type SentTrade = Executed & SignedTrade;
 
 /** Sends a trade with bounds equal to its quote. `parts` may contain an earlier state of the pool. */
-export function sendTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
+export function sendTrade(world: World, coin: KnownCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
   const signed = signTrade(world, coin, trade, parts);
   return { ...world.send(signed.wire), ...signed };
 }
 
-function signTrade(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest>): SignedTrade {
+function signTrade(world: World, coin: KnownCoin, trade: QuotedTrade, parts: Partial<BuildRequest>): SignedTrade {
   const market = marketOf(world, coin);
   const pool = parts.pool ?? openPoolOf(world, coin).pool;
   const outcome = pool.quote(trade, atAnyTime);
@@ -232,16 +248,25 @@ function amountsOf({ protocol, creator, lp, cashback, holderRewards, total }: Fe
  * Trades, and expects exactly what was quoted: tokens, quote coins, fees, reserves, lamports, the balance that the wallet needs, and compute units
  * within the requested limit.
  */
-export function tradeAsQuoted(world: World, coin: QuotedCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
+export function tradeAsQuoted(world: World, coin: KnownCoin, trade: QuotedTrade, parts: Partial<BuildRequest> = {}): SentTrade {
   const [tokens, quoteBefore, held] = [tokensHeld(world, coin), quoteHeld(world, coin), lamportsAt(world, user)];
   const signed = signTrade(world, coin, trade, parts);
   expectExactNeed(world, signed);
   const sent = { ...world.send(signed.wire), ...signed };
   const { quote, logs, built } = sent;
   expect(sent.failed, logs.join('\n')).toBe(false);
-  const event = eventsIn(sent).find(({ type }) => type === 'trade');
-  const { baseAmount, quoteAmount, fees, after } = plainQuote(quote);
-  expect(event).toMatchObject({ side: quote.side, trader: user, baseAmount, quoteAmount, fees: amountsOf(fees), reserves: after });
+  const { baseAmount } = quote;
+  if (coin.known === undefined) {
+    const event = eventsIn(sent).find(({ type }) => type === 'trade');
+    const { quoteAmount, fees, after } = plainQuote(quote);
+    expect(event).toMatchObject({ side: quote.side, trader: user, baseAmount, quoteAmount, fees: amountsOf(fees), reserves: after });
+  } else {
+    expect(openPoolOf(world, coin).pool.reserves).toEqual(quote.after);
+    // What the simulation of this transaction would show.
+    const expected = { ...quote, trader: user, mint: coin.mint, poolAddress: coin.known[0]!.address, isHidden: false };
+    const balances = tokenBalancesIn(world, sent);
+    expect(simulatedAmounts({ logs, ...balances }, sent.wire, expected)).toEqual({ baseAmount, traderQuote: quote.traderQuote });
+  }
   const sign = quote.side === 'buy' ? 1n : -1n;
   expect(tokensHeld(world, coin) - tokens).toBe(sign * baseAmount);
   const inSol = coin.quoteMint === wrappedSolMint;
@@ -251,6 +276,24 @@ export function tradeAsQuoted(world: World, coin: QuotedCoin, trade: QuotedTrade
   expect(built.computeUnitLimit).toBeGreaterThan(sent.units * 1.1);
   expect(built.computeUnitLimit).toBeLessThan(sent.units * 3.5);
   return sent;
+}
+
+/** The token accounts of a transaction as an answer of a node lists them. Of the vaults, only the coins are right. */
+function tokenBalancesIn(world: World, { wire, before }: SentTrade): Readonly<Record<string, unknown>> {
+  const decoded = decodeTransaction(wire);
+  if (decoded.kind === 'malformed') throw new Error(decoded.reason);
+  const list = (at: (address: string) => WorldAccount | null): unknown[] =>
+    decoded.accountKeys.flatMap((address, accountIndex) => {
+      const account = at(address);
+      const token = account === null ? null : decodeTokenAccount(account.owner, account.data);
+      if (token === null) return [];
+      return [{ accountIndex, mint: token.mint, owner: token.owner, uiTokenAmount: { amount: String(token.amount), decimals: 6 } }];
+    });
+  const now = (address: string): WorldAccount | null => world.account(address);
+  return {
+    preTokenBalances: list((address) => (before.has(address) ? before.get(address)! : now(address))),
+    postTokenBalances: list(now),
+  };
 }
 
 /** The meaning of the failure; the innermost program, which failed first, reports it. */
@@ -269,7 +312,7 @@ export function changed(
 }
 
 /** Buys and sells of every form. The last one sells everything; the token account stays open. */
-export function tradeAll(world: World, coin: QuotedCoin): void {
+export function tradeAll(world: World, coin: KnownCoin): void {
   const sum = coin.quoteMint === wrappedSolMint ? 500_000_000n : 20_000_000n;
   // The first one also creates the missing accounts.
   tradeAsQuoted(world, coin, { exact: 'quoteIn', amount: sum });

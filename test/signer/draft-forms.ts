@@ -3,13 +3,11 @@ import { hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { decodePool } from '../../venues/src/raydium/clmm/pool.ts';
 import { programId as clmmProgram, swapInstructions as clmmSwaps } from '../../venues/src/raydium/clmm/program.ts';
-import { decodePool as decodeCpmmPool } from '../../venues/src/raydium/cpmm/decode.ts';
-import { programId as cpmmProgram, swapInstructions as cpmmSwaps } from '../../venues/src/raydium/cpmm/program.ts';
 import type { PoolPosition, TradeForm, VenueSigning } from '@sluice/venues/seam/signing.ts';
 
 /** Drafts for venues on which sluice does not trade. They show that a form can describe these instructions. */
 
-/** Both programs derive the pool from its fee tier and its coins, in the order of their bytes. */
+/** The program derives the pool from its fee tier and its coins, in the order of their bytes. */
 function derivedPool(programId: string, at: number, config: number): PoolPosition {
   return {
     at,
@@ -23,19 +21,6 @@ function derivedPool(programId: string, at: number, config: number): PoolPositio
 const noCost = { createdBytes: [], growth: null };
 const limits = { maxInAt: 8, minOutAt: 16, mode: null };
 const bothWays = { money: null, user: 0, zeros: [] } as const;
-
-// Some pools of the program are at other addresses. Then only the account shows the coins, here for the second instruction.
-const cpmm: readonly TradeForm[] = cpmmSwaps.map((discriminator, index) => ({
-  ...bothWays,
-  discriminator,
-  accountCount: [13, 13],
-  dataBytes: [24, 24],
-  input: { account: 4, program: 8 },
-  output: { account: 5, program: 9 },
-  mints: { input: 10, output: 11 },
-  pool: index === 0 ? derivedPool(cpmmProgram, 3, 2) : { at: 3, coinsIn: cpmmCoins },
-  limits,
-}));
 
 // Both token programs are among the accounts, so none shows which coin belongs to which.
 const clmm: readonly TradeForm[] = clmmSwaps.map((discriminator, version) => ({
@@ -52,44 +37,10 @@ const clmm: readonly TradeForm[] = clmmSwaps.map((discriminator, version) => ({
   zeros: [[24, 40]],
 }));
 
-function cpmmCoins(data: Uint8Array): readonly [string, string] | null {
-  const pool = decodeCpmmPool(data);
-  return pool === null ? null : [pool.mint0, pool.mint1];
-}
-
 function clmmCoins(data: Uint8Array): readonly [string, string] | null {
   const pool = decodePool(data);
   return pool === null ? null : [pool.mint0, pool.mint1];
 }
-
-export const v4Program = '675kPX9MHTjS2zt1qfr1NYHuzeLXfQM9H24wFSUt1Mp8';
-export const v4PoolLength = 752;
-export const v4MintsAt = [400, 432] as const;
-
-function v4Coins(data: Uint8Array): readonly [string, string] | null {
-  return data.length === v4PoolLength ? [encodeBase58(data, v4MintsAt[0], 32), encodeBase58(data, v4MintsAt[1], 32)] : null;
-}
-
-/** The user's two accounts and the user are the last three. No account names a coin. */
-const v4 = [
-  { tags: [9, 11], count: 18 },
-  { tags: [9, 11], count: 17 },
-  { tags: [16, 17], count: 8 },
-].flatMap(({ tags, count }) =>
-  tags.map((tag): TradeForm => ({
-    money: null,
-    zeros: [],
-    discriminator: Uint8Array.of(tag),
-    accountCount: [count, count],
-    dataBytes: [17, 17],
-    user: count - 1,
-    input: { account: count - 3, program: 0 },
-    output: { account: count - 2, program: 0 },
-    mints: null,
-    pool: { at: 1, coinsIn: v4Coins },
-    limits: { maxInAt: 1, minOutAt: 9, mode: null },
-  })),
-);
 
 /** Both coins in the order of the pool; the tail of a swap on several bins is left out. */
 const dlmm: readonly TradeForm[] = ['f8c69e91e17587c8', '414b3f4ceb5b5b88'].map((discriminator) => ({
@@ -120,8 +71,6 @@ function dlmmCoins(data: Uint8Array): readonly [string, string] | null {
 export const dlmmProgram = 'LBUZKhRxPF3XUpBCjp4YzTKgLccjZhTSDM9YuVaPwxo';
 
 export const draftForms: ReadonlyMap<string, VenueSigning> = new Map([
-  [cpmmProgram, { forms: cpmm, ...noCost }],
   [clmmProgram, { forms: clmm, ...noCost }],
-  [v4Program, { forms: v4, ...noCost }],
   [dlmmProgram, { forms: dlmm, ...noCost }],
 ]);

@@ -16,14 +16,15 @@ interface VenueFacts {
 
 const curveProgram = { logsTrades: true, curves: true, quoted: true, traded: true };
 const pools = { logsTrades: false, curves: false, quoted: true, traded: false };
+const tradedPools = { ...pools, traded: true };
 
 /** The venues of the contract, as `pool` in events and requests. */
 export const venueTable = {
   pump: { label: 'pump', read: curveProgram },
-  'pump-amm': { label: 'PumpSwap', read: { ...pools, logsTrades: true, traded: true } },
+  'pump-amm': { label: 'PumpSwap', read: { ...tradedPools, logsTrades: true } },
   launchlab: { label: 'LaunchLab', read: { ...curveProgram, logsTrades: false } },
-  'raydium-cpmm': { label: 'Raydium CPMM', read: pools },
-  'raydium-amm': { label: 'Raydium AMM', read: pools },
+  'raydium-cpmm': { label: 'Raydium CPMM', read: tradedPools },
+  'raydium-amm': { label: 'Raydium AMM', read: tradedPools },
   'raydium-clmm': { label: 'Raydium CLMM', read: pools },
   'meteora-dbc': { label: 'Meteora DBC', read: { ...curveProgram, logsTrades: false } },
   'meteora-damm-v2': { label: 'Meteora DAMM v2', read: { ...pools, quoted: false } },

@@ -64,7 +64,14 @@ test('on the curve and on its pool, in every encoding: amounts to the lamport, w
         });
         // Without the terms: from the bytes that were sent, and the decimals in the answer.
         const sent = decodeTransaction(prepared.wire) as DecodedTransaction;
-        expect(readFill(await answerOf(signature, encoding), signature, null, onlyTradeOf(sent))).toEqual(reading);
+        expect(
+          readFill(
+            await answerOf(signature, encoding),
+            signature,
+            null,
+            onlyTradeOf(sent, () => null),
+          ),
+        ).toEqual(reading);
         expect(reading.fill.otherLamports).toBe(world.rentOf(prepared) + (prepared === first ? tip.lamports : 0n));
       }
     }
@@ -92,7 +99,7 @@ test('another transaction, other terms, another wallet, contradicting balances, 
   expect(readFill(answer, signature, null).kind).toBe('other');
   const withMeta = (more: Json): Json => ({ ...answer, meta: { ...meta, ...more } });
   const balances = (meta['postTokenBalances'] as Json[]).map((one) =>
-    one['owner'] === buyer.publicKey ? { ...one, uiTokenAmount: { amount: '7' } } : one,
+    one['owner'] === buyer.publicKey ? { ...one, uiTokenAmount: { ...(one['uiTokenAmount'] as Json), amount: '7' } } : one,
   );
   expect(readFill(withMeta({ postTokenBalances: balances }), signature, terms)).toMatchObject({ kind: 'fill', balancesAgree: false });
   for (const broken of [

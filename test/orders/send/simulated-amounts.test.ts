@@ -32,7 +32,7 @@ const buy = { exact: 'quoteIn', amount: 10n ** 9n } as const;
 
 function expectedOf({ quote, terms: { mint, poolAddress } }: Prepared, parts: Partial<ExpectedTrade> = {}): ExpectedTrade {
   const { side, baseAmount, traderQuote } = quote;
-  return { trader: buyer.publicKey, side, mint, poolAddress, baseAmount, traderQuote, ...parts };
+  return { trader: buyer.publicKey, side, mint, poolAddress, baseAmount, traderQuote, isHidden: false, ...parts };
 }
 
 async function simulate(avoid = 0, parts: Partial<ExpectedTrade> = {}): Promise<ReturnType<Simulator['simulate']>> {

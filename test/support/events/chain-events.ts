@@ -1,4 +1,4 @@
-import { emittingInstruction } from '../../../ingest/src/sources/decode/emitting-instruction.ts';
+import { emittingInstruction } from '@sluice/venues/seam/emitting-instruction.ts';
 import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { readLogs, type EventSink } from '@sluice/shared/solana/transaction/logs.ts';
 import { decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';

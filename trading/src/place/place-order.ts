@@ -144,7 +144,8 @@ async function dryRun(
 ): Promise<Outcome> {
   const { publicKey } = request;
   const nowMs = clock.wallMs();
-  const verdict = await signer.judge({ orderId: newOrderId(nowMs), publicKey, message: prepared.built.message });
+  const { message, trade } = prepared.built;
+  const verdict = await signer.judge({ orderId: newOrderId(nowMs), publicKey, message, poolAccount: trade.poolAccount });
   if (!verdict.ok) return refusedBySigner(verdict);
   const spentLamports = await orders.spentLamports(publicKey, nowMs);
   if (spentLamports + prepared.lamportsNeeded > maxDayLamports) return overDayLimit({ spentLamports, limitLamports: maxDayLamports });
@@ -159,7 +160,12 @@ async function sign({ request }: Admitted, passed: CheckedTrade, parts: PlacePar
   const orderId = newOrderId(parts.clock.wallMs());
   const { built, blockhash } = passed.prepared;
   const beforeMs = performance.now();
-  const outcome = await parts.signer.sign({ orderId, publicKey: request.publicKey, message: built.message });
+  const outcome = await parts.signer.sign({
+    orderId,
+    publicKey: request.publicKey,
+    message: built.message,
+    poolAccount: built.trade.poolAccount,
+  });
   if (!outcome.ok) return refusedBySigner(outcome);
   const { prepared, simulation, timing } = passed;
   return {

@@ -10,7 +10,7 @@ const withinMs = 400;
 
 /** What a caller's transaction trades. Null if that is not exactly one trade in a known pool, or if the decimals cannot be read in time. */
 export async function termsOfTransaction(transaction: DecodedTransaction, state: Pick<HotState, 'markets'>): Promise<OrderTerms | null> {
-  const trade = onlyTradeOf(transaction);
+  const trade = onlyTradeOf(transaction, (address) => state.markets.bytesOf(address));
   const [publicKey] = transaction.accountKeys;
   if (trade === null || publicKey === undefined) return null;
   const market = await marketOf(trade.baseMint, state);

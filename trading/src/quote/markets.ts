@@ -127,9 +127,17 @@ export class Markets {
     return this.#followed.has(address);
   }
 
+  /** The bytes of a followed account; null if it is not followed, or its state is uncertain. */
+  bytesOf(address: string): Uint8Array | null {
+    if (this.#accounts === null || !this.#followed.has(address)) return null;
+    return this.#accounts.current([address])?.states[0]?.account?.data ?? null;
+  }
+
   /** Returns at once if its accounts are followed. Concurrent calls share one read. Rejects with an `RpcError`; throws TypeError if `mint` is no address. */
   read(mint: string): MarketRead | Promise<MarketRead> {
     const market = this.#use(mint);
+    // A pool that opened since is found in the background, and read by the next call.
+    void this.#pools.lookUp(mint);
     const known = this.#accounts === null ? freshOf(market.last, marketTtlMs, this.#nowMs()) : this.#current(market, this.#accounts);
     if (known !== null) {
       this.counts.hits++;
@@ -205,7 +213,7 @@ export class Markets {
   }
 
   #current(market: HeldMarket, accounts: FollowedAccounts): MarketRead | null {
-    if (market.followed.length === 0) return null;
+    if (market.followed.length === 0 || this.#lacksPools(market)) return null;
     const current = accounts.current(market.all);
     if (current === null) return null;
     const { states, soleSources } = current;
@@ -219,6 +227,14 @@ export class Markets {
     if (assembled.kind !== 'market' || assembled.market.pools.every(({ pool }) => pool.complete)) return null;
     const asOf = { slot: current.slot, askedAtMs: current.asOfMs };
     return { result: assembled, settings: asOf, soleSources, disputed: [], othersAreLate: false, isDisputed: false, ...asOf };
+  }
+
+  /** The directory has named another pool of the coin since the market was read. */
+  #lacksPools({ mint, plan }: HeldMarket): boolean {
+    const newest = this.#pools.planOf(mint);
+    if (newest === plan) return false;
+    const known = new Set(plan.pools.map(({ addresses }) => addresses[0]));
+    return newest.pools.some(({ addresses: [pool] }) => !known.has(pool));
   }
 
   #readShared(market: HeldMarket): Promise<MarketRead> {

@@ -1,9 +1,11 @@
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { flipPrice } from '../seam/price.ts';
+import type { BuiltTrade, TradeOrder } from '../seam/trading.ts';
 import { ownedData, quoteFault, type AccountLookup, type QuoteFault, type VenueQuoting } from '../seam/quoting.ts';
 import type { Fee, PriceState } from '../seam/venue.ts';
 import { malformed } from './decode.ts';
 import { quotePool, type PoolSwap } from './pool-quote.ts';
+import { builtSwap, type SwapOrder, type SwapParts } from './swap-order.ts';
 import { coinsOf } from './swap-trade.ts';
 
 /** A pool of coins 0 and 1. Coin 0 is the base. */
@@ -28,6 +30,8 @@ export interface PairVenue<Pool> {
   needs(pool: Pool, address: string): readonly string[];
   /** A text says why these accounts cannot be used. */
   open(pool: Pool, address: string, accounts: AccountLookup): PairState | string;
+  /** The instruction of an order; absent if no orders are sent to the venue. */
+  build?(pool: Pool, address: string, swap: SwapOrder): SwapParts;
 }
 
 /** What is in a vault of this coin; null if the account is another one. */
@@ -47,11 +51,16 @@ export function pairQuoting<Pool>(venue: PairVenue<Pool>): VenueQuoting {
       const pool = data === null ? null : venue.decode(data);
       const coins: readonly string[] = pool === null ? [] : venue.coins(pool);
       const place = coins.indexOf(mint.address);
-      if (pool === null || place === -1) return { kind: 'absent' };
+      if (data === null || pool === null || place === -1) return { kind: 'absent' };
       const fault = venue.fault?.(pool) ?? null;
       if (fault !== null) return malformed(fault);
       const quoteMint = coins[1 - place]!;
-      const shown = { address, quoteMint, curve: false, complete: false, reserves: null, build: noOrders };
+      const build = (order: TradeOrder): BuiltTrade => {
+        if (venue.build === undefined) throw new TypeError('Orders on this venue are not supported.');
+        const built = builtSwap(order, mint.address, quoteMint, (swap) => venue.build!(pool, address, swap));
+        return { ...built, poolAccount: data };
+      };
+      const shown = { address, quoteMint, curve: false, complete: false, reserves: null, build };
       if (venue.hasUnknownFee?.(pool) === true) return { kind: 'open', pool: { ...shown, quote: () => quoteFault('unknown_fee') } };
       const needed = venue.needs(pool, address);
       if (!needed.every((account) => others.includes(account))) return { kind: 'more', addresses: needed };
@@ -75,9 +84,4 @@ export function pairQuoting<Pool>(venue: PairVenue<Pool>): VenueQuoting {
       };
     },
   };
-}
-
-/** Builds the order of a venue to which no orders are sent. */
-function noOrders(): never {
-  throw new TypeError('Orders on this venue are not supported.');
 }

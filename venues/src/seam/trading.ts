@@ -47,6 +47,8 @@ export interface BuiltTrade {
   readonly quoteAccount: string | null;
   /** Accounts that the program creates or grows, if necessary. `user` pays what their rent lacks, in addition to the trade's amounts. */
   readonly programAccounts: readonly ProgramAccount[];
+  /** Bytes of the pool's account, if the signer needs them to prove the coins of the pool (`coinsIn` of its form). */
+  readonly poolAccount?: Uint8Array;
   /** Largest measured compute units of the instruction, creation of accounts included; without a margin. */
   readonly computeUnits: number;
 }

@@ -9,7 +9,6 @@ import { readLogs, type LogListeners, type LogReading } from '@sluice/shared/sol
 import type { VenueName } from '@sluice/shared/wire/venues.ts';
 import type { DecodeContext, DecodeOutcome, EmittingInstruction, RecordKind, Venue, VenueEvent } from '@sluice/venues/seam/venue.ts';
 import { emittingInstruction } from './emitting-instruction.ts';
-import { noteBurnedLp } from './lp-tokens.ts';
 
 export interface LocatedEvent {
   readonly venue: VenueName;

@@ -236,10 +236,9 @@ function readJson(transaction: Json, meta: Json, version: unknown): Body {
 
 /**
  * Reads an answer of `getTransaction`, or one element of a block's `transactions`, in the encodings json, jsonParsed, base64 or base58. An
- * unexpected shape gives `malformed`, never an exception. Without `withInner`, `inner` and `tokenBalances` are null, which halves the cost
- * for callers that need only the logs.
+ * unexpected shape gives `malformed`, never an exception.
  */
-export function readTransaction(answer: unknown, withInner = true): TransactionView | MalformedTransaction {
+export function readTransaction(answer: unknown): TransactionView | MalformedTransaction {
   try {
     if (!isRecord(answer)) return fail('the answer is not an object');
     const meta = objectIn(answer, 'meta');
@@ -258,8 +257,8 @@ export function readTransaction(answer: unknown, withInner = true): TransactionV
       blockTime: integerOrNull(answer['blockTime']),
       err: meta['err'] ?? null,
       logs: optionalList(meta['logMessages'], 'logMessages').map((line) => textOf(line, 'a log line')),
-      inner: withInner ? readInner(meta, keys) : null,
-      tokenBalances: withInner ? readTokenBalances(meta, keys) : null,
+      inner: readInner(meta, keys),
+      tokenBalances: readTokenBalances(meta, keys),
     };
   } catch (error) {
     if (error instanceof ShapeFault) return { kind: 'malformed', reason: error.message };

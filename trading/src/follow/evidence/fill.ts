@@ -1,13 +1,11 @@
-import { readInnerEvents, readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
-import { readLogs, type EventSink } from '@sluice/shared/solana/transaction/logs.ts';
+import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { decodeData } from '@sluice/venues/seam/decode-data.ts';
-import { eventAuthorities, venueByProgram } from '@sluice/venues/registry.ts';
-import type { Venue, VenueTrade } from '@sluice/venues/seam/venue.ts';
+import { venueByProgram } from '@sluice/venues/registry.ts';
 import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { OrderFill, OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
 import type { Trade } from '../../signer/checks/trade-instruction.ts';
 import { countOf, lamportsOf, linesOf } from '../../nodes/answer-forms.ts';
+import { ownTradesIn, type OwnTrades } from '../../nodes/own-trades.ts';
 import { maxTokenBalances, tokenChange } from '../../nodes/simulate/simulated-amounts.ts';
 
 /**
@@ -24,13 +22,6 @@ export type FillReading =
 /** A mint stores its decimals in one byte. */
 const maxDecimals = 255;
 
-interface Trades {
-  readonly venue: Venue;
-  readonly baseAmount: bigint;
-  readonly quoteAmount: bigint;
-  readonly fees: bigint;
-}
-
 interface Meta {
   readonly fee: bigint;
   /** Lamports of the wallet before and after the transaction. */
@@ -40,40 +31,6 @@ interface Meta {
 
 function unusable(reason: string): FillReading {
   return { kind: 'unusable', reason };
-}
-
-function isOurs({ trader, side, pool }: VenueTrade, terms: OrderTerms): boolean {
-  return trader === terms.publicKey && side === terms.side && pool === terms.poolAddress;
-}
-
-/** The sum of the wallet's trades of these terms, because a router may split a trade. Null if there is none; a text says why they cannot be read. */
-function tradesOf(answer: unknown, view: TransactionView, terms: OrderTerms): Trades | string | null {
-  let sum: Trades | null = null;
-  let malformed: string | null = null;
-  const onEvent: EventSink = (programId, _path, data) => {
-    const venue = venueByProgram.get(programId);
-    if (venue === undefined) return;
-    const { outcome, events } = decodeData(venue, data);
-    if (outcome.kind === 'malformed') malformed = `an event of ${venue.name}: ${outcome.reason}`;
-    const trade = events.find((event): event is VenueTrade => event.type === 'trade' && isOurs(event, terms));
-    if (trade === undefined) return;
-    const { baseAmount, quoteAmount, feeTotal } = trade;
-    sum = {
-      venue,
-      baseAmount: (sum?.baseAmount ?? 0n) + baseAmount,
-      quoteAmount: (sum?.quoteAmount ?? 0n) + quoteAmount,
-      fees: (sum?.fees ?? 0n) + feeTotal,
-    };
-  };
-  const log = readLogs(view.logs, onEvent, (programId) => venueByProgram.has(programId));
-  if (log.truncated || log.empty) {
-    sum = null;
-    const whole = readTransaction(answer);
-    if (whole.kind === 'malformed') return whole.reason;
-    const inner = readInnerEvents(whole, eventAuthorities, onEvent);
-    if (inner.unreadable !== null) return inner.unreadable;
-  } else if (log.malformed !== null) return log.malformed;
-  return malformed ?? sum;
 }
 
 function readMeta(answer: unknown, view: TransactionView, wallet: string): Meta | null {
@@ -88,7 +45,7 @@ function readMeta(answer: unknown, view: TransactionView, wallet: string): Meta 
   return before === null || after === null ? null : { fee: paid, lamports: { before, after }, value };
 }
 
-function fillOf(trades: Trades, terms: OrderTerms, view: TransactionView, meta: Meta, slot: number): FillReading {
+function fillOf(trades: OwnTrades, terms: OrderTerms, view: TransactionView, meta: Meta, slot: number): FillReading {
   const { publicKey, side, mint, quoteMint } = terms;
   const { venue, baseAmount, quoteAmount, fees } = trades;
   const traderQuote = side === 'buy' ? quoteAmount + fees : quoteAmount - fees;
@@ -140,7 +97,7 @@ function termsFrom({ side, programId, pool, baseMint, quoteMint }: Trade, public
  * Uses no I/O and no clock. Accepts anything that a node may answer.
  */
 export function readFill(answer: unknown, signature: string, known: OrderTerms | null, trade: Trade | null = null): FillReading {
-  const view = readTransaction(answer, false);
+  const view = readTransaction(answer);
   if (view.kind === 'malformed') return unusable(view.reason);
   if (view.signature !== signature) return unusable('the answer is for another transaction');
   const slot = countOf(view.slot);
@@ -149,7 +106,7 @@ export function readFill(answer: unknown, signature: string, known: OrderTerms |
   if (known === null && trade === null) return { kind: 'other', slot };
   const terms = known ?? termsFrom(trade!, view.feePayer ?? '', answer);
   if (terms === null) return unusable('the decimals of the coins are missing');
-  const trades = tradesOf(answer, view, terms);
+  const trades = ownTradesIn(view, { ...terms, trader: terms.publicKey });
   if (typeof trades === 'string') return unusable(trades);
   if (trades === null) return { kind: 'other', slot };
   const meta = readMeta(answer, view, terms.publicKey);

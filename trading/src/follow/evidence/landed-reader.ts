@@ -56,7 +56,7 @@ function orderError(reported: ReportedFailure, { terms, quoteJson }: LandedOrder
 function tradeOf({ terms, signedBytes }: LandedOrder): Trade | null {
   if (terms !== null || signedBytes === null) return null;
   const transaction = decodeTransaction(signedBytes);
-  return transaction.kind === 'malformed' ? null : onlyTradeOf(transaction);
+  return transaction.kind === 'malformed' ? null : onlyTradeOf(transaction, () => null);
 }
 
 /** The quoted amounts with their bounds, the likelier first: the output, or, if the output is exact, the input. */

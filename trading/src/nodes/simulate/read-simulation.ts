@@ -49,7 +49,7 @@ function failed(slot: number | null, reported: ReportedFailure, terms: FailureTe
 /** Reads the result of `simulateTransaction`. */
 export function readSimulation(
   result: unknown,
-  { terms, minContextSlot, expected }: SimulationRequest,
+  { wire, terms, minContextSlot, expected }: SimulationRequest,
   { newestSlot, textOf }: { readonly newestSlot: number; readonly textOf: NodeText },
 ): NodeAnswer {
   const malformed: NodeAnswer = { kind: 'none', fault: 'malformed', reason: 'the answer is not of the documented form' };
@@ -61,7 +61,7 @@ export function readSimulation(
   if (lines === null) return malformed;
   if (minContextSlot !== null && slot < minContextSlot) return { kind: 'behind' };
   if (err !== null) return failed(slot, { err, logs: lines, textOf }, terms);
-  const amounts = expected === null ? null : simulatedAmounts(context.value, lines, expected);
+  const amounts = expected === null ? null : simulatedAmounts(context.value, wire, expected);
   if (amounts === 'contradicted') return malformed;
   return { kind: 'outcome', outcome: { kind: 'passed', slot, unitsConsumed: countOf(unitsConsumed), amounts }, final: true };
 }

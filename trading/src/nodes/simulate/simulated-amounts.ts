@@ -1,45 +1,36 @@
-import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
-import { decodeData } from '@sluice/venues/seam/decode-data.ts';
-import { venueByProgram } from '@sluice/venues/registry.ts';
+import { base64Of } from '@sluice/shared/solana/encoding/bytes.ts';
 import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
+import { ownTradesIn, type TradeTerms } from '../own-trades.ts';
 import type { TradedAmounts } from '../../quote/drift.ts';
 
 /** Most token balances in an answer. A transaction locks at most 128 accounts, so an honest answer has no more before and after. */
 export const maxTokenBalances = 256;
 
 /** The quoted trade, which the simulation of its message must result in. Raw amounts. */
-export interface ExpectedTrade extends TradedAmounts {
-  readonly trader: string;
-  readonly side: 'buy' | 'sell';
-  readonly mint: string;
-  readonly poolAddress: string;
+export interface ExpectedTrade extends TradedAmounts, TradeTerms {
+  /** The venue shows its trades in inner instructions alone. */
+  readonly isHidden: boolean;
 }
 
-/** What the trade gives, by the events in the log; null if they are missing. `contradicted`: by the token balances of the same answer. */
+/** What the trade gives, by the events of the transaction; null if they are missing. `contradicted`: by the token balances of the same answer. */
 export function simulatedAmounts(
   value: Readonly<Record<string, unknown>>,
-  logs: readonly string[],
+  wire: Uint8Array,
   expected: ExpectedTrade,
 ): TradedAmounts | 'contradicted' | null {
-  let [baseAmount, traderQuote, found] = [0n, 0n, false];
-  const log = readLogs(
-    logs,
-    (programId, _path, data) => {
-      const venue = venueByProgram.get(programId);
-      const event = venue === undefined ? undefined : decodeData(venue, data).events[0];
-      if (event?.type !== 'trade') return;
-      const { trader, side, pool, baseAmount: base, quoteAmount, feeTotal } = event;
-      if (trader !== expected.trader || side !== expected.side || pool !== expected.poolAddress) return;
-      found = true;
-      baseAmount += base;
-      traderQuote += side === 'buy' ? quoteAmount + feeTotal : quoteAmount - feeTotal;
-    },
-    (programId) => venueByProgram.has(programId),
-  );
-  if (!found || log.truncated || log.malformed !== null) return null;
+  const { logs, innerInstructions, preTokenBalances, postTokenBalances } = value;
+  // Without inner instructions, the events of the trade itself are still known: it is no inner one.
+  const meta = { logMessages: logs, innerInstructions: innerInstructions ?? [], preTokenBalances, postTokenBalances };
+  const view = readTransaction({ transaction: [base64Of(wire), 'base64'], meta });
+  if (view.kind === 'malformed') return 'contradicted';
+  const trades = ownTradesIn(view, expected);
+  if (trades === null || typeof trades === 'string') return null;
+  const { baseAmount, quoteAmount, fees } = trades;
   const change = tokenChange(value, expected.trader, expected.mint);
-  const expectedChange = expected.side === 'buy' ? baseAmount : -baseAmount;
-  return change !== null && change !== expectedChange ? 'contradicted' : { baseAmount, traderQuote };
+  const isBuy = expected.side === 'buy';
+  if (change !== null && change !== (isBuy ? baseAmount : -baseAmount)) return 'contradicted';
+  return { baseAmount, traderQuote: isBuy ? quoteAmount + fees : quoteAmount - fees };
 }
 
 /** The change of the raw tokens that the wallet owns. Null without the lists of balances; `malformed` if one cannot be read. */

@@ -73,12 +73,13 @@ export class Simulator {
       this.counters.refused++;
       return { kind: 'unavailable', reason: 'too many simulations are in progress' };
     }
-    const { wire, minContextSlot } = request;
+    const { wire, minContextSlot, expected } = request;
     const options = {
       encoding: 'base64',
       sigVerify: false,
       commitment: 'processed',
       ...(minContextSlot === null ? {} : { minContextSlot }),
+      ...(expected?.isHidden === true ? { innerInstructions: true } : {}),
     };
     const deadline = startDeadline(withinMs, this.#options.signal);
     const attempt: Attempt = { request, params: [base64Of(wire), options], within: deadline, open: 0, isBehind: false };

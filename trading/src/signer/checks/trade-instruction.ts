@@ -166,12 +166,17 @@ export function readTrade(
   };
 }
 
-/** The trade of a transaction by its fee payer; null if it does not contain exactly one. */
-export function onlyTradeOf(transaction: DecodedTransaction): Trade | null {
+/** The trade of a transaction by its fee payer; null if it does not contain exactly one. `accountAt`: bytes of a pool's account; null if unknown. */
+export function onlyTradeOf(transaction: DecodedTransaction, accountAt: (address: string) => Uint8Array | null): Trade | null {
   const [wallet = ''] = transaction.accountKeys;
   const instructions = namedInstructions(transaction);
-  const context = { wallet, opened: openedSol(instructions, wallet), poolAccount: null };
-  const read = instructions.filter(({ programId }) => isVenue(programId)).map((one) => readTrade(one, context));
+  const opened = openedSol(instructions, wallet);
+  const read = instructions.flatMap((one) => {
+    const signing = signingByProgram.get(one.programId);
+    if (signing === undefined) return [];
+    const at = signing.forms.find(({ discriminator }) => hasPrefix(one.data, discriminator))?.pool.at ?? 0;
+    return [readTrade(one, { wallet, opened, poolAccount: accountAt(one.accounts[at] ?? '') }, signing)];
+  });
   const [trade, another] = read.filter((one) => 'baseMint' in one);
   return trade === undefined || another !== undefined ? null : trade;
 }

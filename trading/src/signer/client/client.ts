@@ -67,7 +67,7 @@ export interface SignRequest {
    * Bytes of the pool's account, if the instruction does not name the coins of the pool (`coinsIn` of its form). They only name the coins for which the wallet's
    * own accounts are checked, so false bytes lead to a refusal.
    */
-  readonly poolAccount?: Uint8Array;
+  readonly poolAccount?: Uint8Array | undefined;
 }
 
 const unavailable: SignRefusal = { ok: false, reason: 'unavailable' };

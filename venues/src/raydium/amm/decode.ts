@@ -119,7 +119,7 @@ function readLiquidity(reader: BorshReader, context: DecodeContext, isDeposit: b
   const parties = partiesOf(emitting, places[emitting.accounts.length], context);
   if (parties === null) return 'was emitted by an instruction with another number of accounts';
   const { pool, pair, user: provider } = parties;
-  const state = stateOfReserves(sameReserves(left.base, left.quote));
+  const state = left.base > 0n && left.quote > 0n ? stateOfReserves(sameReserves(left.base, left.quote)) : null;
   const type: LiquidityChanged['type'] = isDeposit ? 'liquidityAdded' : 'liquidityRemoved';
   return { type, pool, pair, provider, baseAmount: base, quoteAmount: quote, lpAmount, left, state, timestamp: null };
 }

@@ -4,6 +4,7 @@ import type { Venue } from '../../seam/venue.ts';
 import { completeTrade, constantsOf, decode, decodeAccount } from './decode.ts';
 import { logPrefix, programId } from './program.ts';
 import { quoting } from './quote.ts';
+import { signing } from './signing.ts';
 
 export const raydiumAmm: Venue = {
   ...plainVenue,
@@ -15,6 +16,7 @@ export const raydiumAmm: Venue = {
   completeTrade,
   decodeAccount,
   quoting,
+  signing,
   /** Source: `error.rs` of raydium-amm. */
   tradeFault: plainFaultsOf({ slippage: { ExceededSlippage: 30 }, invalid_mint: { InvalidUserToken: 42 } }),
 };

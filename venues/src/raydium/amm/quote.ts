@@ -2,6 +2,7 @@ import { amountOut, sameReserves, stateOfReserves } from '../../kit/constant-pro
 import { heldBy, pairQuoting, type PairState } from '../../kit/pair-quoting.ts';
 import { maxU64 } from '../../seam/quoting.ts';
 import { decodePool, type AmmPool } from './decode.ts';
+import { buildSwap } from './instructions.ts';
 import { trades, tradesFromOpening } from './layout.ts';
 import { authority, programId } from './program.ts';
 import { amountInFor, feeOf, type SwapFee } from './swap.ts';
@@ -26,6 +27,7 @@ export const quoting = pairQuoting<AmmPool>({
   decode: decodePool,
   coins: ({ coinMint, pcMint }) => [coinMint, pcMint],
   isClosed: ({ status, openTimeS }, unixTimeS) => status !== trades && (status !== tradesFromOpening || BigInt(unixTimeS) < openTimeS),
+  build: buildSwap,
   needs: ({ coinVault, pcVault }) => [coinVault, pcVault],
   open({ coinVault, pcVault, coinMint, pcMint, coinProfit, pcProfit, fee }, _address, accounts) {
     const [coinHeld, pcHeld] = [heldBy(authority, coinVault, coinMint, accounts), heldBy(authority, pcVault, pcMint, accounts)];

@@ -5,7 +5,7 @@ import { sameReserves, stateOfReserves } from '../../kit/constant-product.ts';
 import { accountDecoder, noTerms, recordDecoder } from '../../kit/decode.ts';
 import { decimalsOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
 import type { DecodeContext, EmittingInstruction, PoolAccount, VenueEvent } from '../../seam/venue.ts';
-import { opening, pool as poolAt, poolLength, swapEventLength, swapEventTail } from './layout.ts';
+import { liquidityAmount, liquidityEventLength, opening, pool as poolAt, poolLength, swapEventLength, swapEventTail } from './layout.ts';
 import * as program from './program.ts';
 
 /** The fields of a pool's account that prices and quotes need. Coin 0 is the base. */
@@ -15,6 +15,8 @@ export interface CpmmPool {
   readonly mint1: string;
   readonly vault0: string;
   readonly vault1: string;
+  /** The account with the pool's price history. */
+  readonly observation: string;
   readonly status: number;
   /** Fees that wait in the vaults. They are not liquidity. */
   readonly waiting0: bigint;
@@ -40,6 +42,7 @@ export function decodePool(data: Uint8Array): CpmmPool | null {
     mint1: key(poolAt.mint1),
     vault0: key(poolAt.vault0),
     vault1: key(poolAt.vault1),
+    observation: key(poolAt.observation),
     status: data[poolAt.status]!,
     waiting0: u64(poolAt.protocolFees0) + u64(poolAt.fundFees0) + u64(poolAt.creatorFees0),
     waiting1: u64(poolAt.protocolFees1) + u64(poolAt.fundFees1) + u64(poolAt.creatorFees1),
@@ -103,6 +106,45 @@ function readSwap(reader: BorshReader, context: DecodeContext): VenueEvent | str
   return { ...trade, needs: { account: config, facts: [] } };
 }
 
+/**
+ * Reserves before, without the fees that wait in the vaults. A deposit shows what reached the vaults, and a withdrawal what reached the user: the transfer
+ * fee left the vault too.
+ */
+function readLiquidity(reader: BorshReader, context: DecodeContext): VenueEvent | string | null {
+  const pool = reader.address();
+  const [lpBefore, before0, before1, amount0, amount1, fee0, fee1] = [
+    reader.u64(),
+    reader.u64(),
+    reader.u64(),
+    reader.u64(),
+    reader.u64(),
+    reader.u64(),
+    reader.u64(),
+  ];
+  const kind = reader.u8();
+  if (kind > 1) return 'is neither a deposit nor a withdrawal';
+  const isDeposit = kind === 0;
+  const [baseAmount, quoteAmount] = isDeposit ? [amount0, amount1] : [amount0 + fee0, amount1 + fee1];
+  const left = isDeposit
+    ? { base: before0 + baseAmount, quote: before1 + quoteAmount }
+    : { base: before0 - baseAmount, quote: before1 - quoteAmount };
+  if (left.base < 0n || left.quote < 0n) return 'has an invalid amount';
+  const emitting = context.instruction();
+  if (emitting === null) return null;
+  const { accounts, data } = emitting;
+  const { owner, pool: at, mint0, mint1 } = program.liquidityAccounts;
+  const [provider, baseMint, quoteMint] = [accounts[owner], accounts[mint0], accounts[mint1]];
+  const isRight = hasPrefix(data, program.liquidityInstructions[kind]!) && accounts[at] === pool && data.length >= liquidityAmount.length;
+  if (!isRight || provider === undefined || baseMint === undefined || quoteMint === undefined)
+    return 'was emitted by an instruction that does not change the liquidity of its pool';
+  const lpAmount = viewOf(data).getBigUint64(liquidityAmount.lp, true);
+  if (!isDeposit && lpAmount > lpBefore) return 'burns more LP tokens than there are';
+  const state = left.base > 0n && left.quote > 0n ? stateOfReserves(sameReserves(left.base, left.quote)) : null;
+  const type = isDeposit ? 'liquidityAdded' : 'liquidityRemoved';
+  const shown = { pool, pair: { baseMint, quoteMint }, provider };
+  return { type, ...shown, baseAmount, quoteAmount, lpAmount, left, state, timestamp: null };
+}
+
 /** What a vault of a new pool received. A coin of the newer token program may withhold a part, which only the balances show. */
 function receivedBy(vault: string | undefined, owner: string | undefined, sent: bigint, { tokenBalances }: DecodeContext): bigint {
   if (owner === tokenProgram) return sent;
@@ -136,6 +178,7 @@ function readOpening({ view }: BorshReader, context: DecodeContext, form: progra
 export const decode = recordDecoder(
   [
     { discriminator: program.swapEvent, name: 'SwapEvent', minLength: swapEventLength, read: readSwap },
+    { discriminator: program.liquidityEvent, name: 'LpChangeEvent', minLength: liquidityEventLength, read: readLiquidity },
     ...program.openingInstructions.map((form) => ({
       discriminator: form.discriminator,
       name: 'an instruction that opens a pool',
@@ -144,7 +187,7 @@ export const decode = recordDecoder(
       read: (reader: BorshReader, context: DecodeContext) => readOpening(reader, context, form),
     })),
   ],
-  program.ignoredEvents,
+  new Map(),
 );
 
 function readPool(data: Uint8Array): PoolAccount | string {

@@ -5,6 +5,7 @@ import { completeTrade, constantsOf } from './config.ts';
 import { decode, decodeAccount } from './decode.ts';
 import { openingInstructions, programId } from './program.ts';
 import { quoting } from './quote.ts';
+import { signing } from './signing.ts';
 
 export const raydiumCpmm: Venue = {
   ...plainVenue,
@@ -16,6 +17,7 @@ export const raydiumCpmm: Venue = {
   completeTrade,
   decodeAccount,
   quoting,
+  signing,
   /** Source: `error.rs` of raydium-cp-swap. */
   tradeFault: tradeFaultsOf({ slippage: { ExceededSlippage: 6005 }, stale_accounts: { InvalidVault: 6008 } }),
 };

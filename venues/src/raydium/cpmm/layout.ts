@@ -5,6 +5,7 @@ export const pool = {
   vault1: 104,
   mint0: 168,
   mint1: 200,
+  observation: 296,
   status: 329,
   protocolFees0: 341,
   protocolFees1: 349,
@@ -26,6 +27,10 @@ export const configLength = 236;
 /** Bytes of `SwapEvent` before and since the mints and fees were added. */
 export const swapEventLength = 89;
 export const swapEventTail = 81;
+
+/** Bytes of `LpChangeEvent`, and where the data of a deposit or withdrawal has its LP tokens. */
+export const liquidityEventLength = 97;
+export const liquidityAmount = { lp: 8, length: 16 } as const;
 
 /** The amounts of both coins in the data of an instruction that opens a pool. */
 export const opening = { amount0: 8, amount1: 16, length: 32 } as const;

@@ -14,6 +14,11 @@ export const accountDiscriminators = { pool: bytes('f7ede3f5d7c3de46'), config: 
 export const swapInstructions: readonly Uint8Array[] = [bytes('8fbe5adac41e33de'), bytes('37d96256a34ab4ad')];
 export const swapAccounts = { user: 0, config: 2, pool: 3, inputMint: 10, outputMint: 11 } as const;
 
+export const liquidityEvent: Uint8Array = bytes('79a3cdc939da753c');
+/** `deposit` and `withdraw`. */
+export const liquidityInstructions = [bytes('f223c68952e1f2b6'), bytes('b712469c946da122')] as const;
+export const liquidityAccounts = { owner: 0, pool: 2, mint0: 10, mint1: 11 } as const;
+
 /** An instruction that opens a pool, with the places of its accounts. */
 export interface OpeningForm {
   readonly discriminator: Uint8Array;
@@ -29,8 +34,5 @@ export const openingInstructions: readonly OpeningForm[] = [
   { discriminator: bytes('afaf6d1f0d989bed'), creator: 0, pool: 3, mints: [4, 5], vaults: [10, 11], tokenPrograms: [15, 16] },
   { discriminator: bytes('3f37fe4131b25979'), creator: 1, pool: 4, mints: [5, 6], vaults: [11, 12], tokenPrograms: [17, 18] },
 ];
-
-/** Known events without a trade. */
-export const ignoredEvents = anchorNames('event', 'LpChangeEvent');
 
 export const ignoredAccounts = anchorNames('account', 'AmmConfig ObservationState Permission');

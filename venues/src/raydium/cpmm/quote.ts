@@ -4,6 +4,7 @@ import { heldBy, pairQuoting, type PairState } from '../../kit/pair-quoting.ts';
 import { maxU64, ownedData } from '../../seam/quoting.ts';
 import { decodeConfig, type CpmmRates } from './config.ts';
 import { decodePool, type CpmmPool } from './decode.ts';
+import { buildSwap } from './instructions.ts';
 import { swapDisabled } from './layout.ts';
 import { authority, programId } from './program.ts';
 import { swapExactIn, swapExactOut } from './swap.ts';
@@ -33,6 +34,7 @@ export const quoting = pairQuoting<CpmmPool>({
   decode: decodePool,
   coins: ({ mint0, mint1 }) => [mint0, mint1],
   isClosed: ({ status, openTimeS }, unixTimeS) => (status & swapDisabled) !== 0 || BigInt(unixTimeS) < openTimeS,
+  build: buildSwap,
   needs: ({ vault0, vault1, config }) => [vault0, vault1, config],
   open(pool, _address, accounts) {
     const rates = decodeConfig(ownedData(accounts, pool.config, programId) ?? new Uint8Array(0));

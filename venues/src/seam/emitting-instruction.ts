@@ -1,6 +1,6 @@
 import type { TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { precompilePrograms } from '@sluice/shared/solana/well-known.ts';
-import type { EmittingInstruction } from '@sluice/venues/seam/venue.ts';
+import type { EmittingInstruction } from './venue.ts';
 
 /** The instruction that a path names (see `eventPath`); null if the transaction does not show it. */
 export function emittingInstruction(view: TransactionView, path: string): EmittingInstruction | null {
