@@ -390,7 +390,7 @@ describe('refusals', { timeout: timeoutMs }, () => {
   it.each<[string, Record<string, unknown>, readonly string[]]>([
     ['another action', create, ['action']],
     ['fees of creators', { action: 'collectCreatorFee' }, ['action']],
-    ['a pool that only PumpPortal has', { pool: 'raydium' }, ['pool']],
+    ['a pool that only PumpPortal has', { pool: 'meteora-damm-v1' }, ['pool']],
     ['a pool that sluice quotes, but does not trade on', { pool: 'orca-whirlpool' }, ['pool']],
     ['no amount', { amount: undefined }, ['amount']],
     ['nothing', { amount: 0 }, ['amount']],
@@ -407,7 +407,7 @@ describe('refusals', { timeout: timeoutMs }, () => {
     ['several at once', { mint: undefined, amount: 'x', pool: 'bonk' }, ['amount', 'mint', 'pool']],
     [
       'several at once, with a flag',
-      { denominatedInSol: 'maybe', skipPreflight: 'no', slippage: 101, priorityFee: 5, pool: 'raydium' },
+      { denominatedInSol: 'maybe', skipPreflight: 'no', slippage: 101, priorityFee: 5, pool: 'meteora-damm-v1' },
       ['denominatedInSol', 'skipPreflight', 'slippage', 'priorityFee', 'pool'],
     ],
     ['an unknown field', { slipage: 1 }, ['slipage']],

@@ -11,11 +11,19 @@ import { reservesOfVaults } from '@sluice/venues/kit/constant-product.ts';
 import type { Quote, QuotedMint, QuotedPool, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { raydiumCpmm } from '../../venues/src/raydium/cpmm/index.ts';
 import { config as configAt, pool as poolAt } from '../../venues/src/raydium/cpmm/layout.ts';
-import { authority, programId, swapEvent, swapInstructions } from '../../venues/src/raydium/cpmm/program.ts';
+import {
+  authority,
+  liquidityEvent,
+  liquidityInstructions,
+  programId,
+  swapEvent,
+  swapInstructions,
+} from '../../venues/src/raydium/cpmm/program.ts';
 import type { VenueEvent, VenueTrade } from '@sluice/venues/seam/venue.ts';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { fixtureAccount, fixturesPresent } from '../golden/fixtures.ts';
+import { mintData, tokenAccountData } from '../simnet/layout/token-state.ts';
 import { RealMachine } from '../simnet/support/real-machine.ts';
 import { completed } from '../support/events/decoded.ts';
 import { fuzzCases, mutated } from '../support/fuzz.ts';
@@ -267,6 +275,102 @@ it.skipIf(!isPresent)(
   },
   120_000,
 );
+
+const lpSupply = 10n ** 12n;
+const ownLp = encodeBase58(new Uint8Array(32).fill(13));
+const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
+
+it.skipIf(!isPresent)(
+  `the real program takes and returns liquidity as its events say (${isPresent ? 'PROGRAMS_DIR' : 'SKIPPED: no program or no recordings'})`,
+  () => {
+    const seen = { liquidityAdded: 0, liquidityRemoved: 0 };
+    const change = fc.record({ isDeposit: fc.boolean(), share: fc.integer({ min: 1, max: 400_000 }) });
+    fc.assert(
+      fc.property(setups, fc.array(change, { minLength: 1, maxLength: 4 }), (setup, list) => {
+        const world = new World(setup);
+        const pool = Buffer.from(world.machine.account(poolAddress)!.data);
+        const lpMint = encodeBase58(pool, 136, 32);
+        pool.writeBigUInt64LE(lpSupply, 333);
+        world.machine.put(poolAddress, { lamports: 10n ** 9n, owner: programId, data: pool });
+        world.machine.put(lpMint, { lamports: 10n ** 9n, owner: tokenProgram, data: mintData(9, lpSupply, authority) });
+        const lp = tokenAccountData(lpMint, trader.publicKey, lpSupply / 2n);
+        world.machine.put(ownLp, { lamports: 10n ** 9n, owner: tokenProgram, data: lp });
+        for (const { isDeposit, share } of list) {
+          const balances = (): bigint[] => [...vaults, ownLp].map((address) => world.balance(address));
+          const before = balances();
+          const data = Buffer.alloc(32);
+          data.set(liquidityInstructions[isDeposit ? 0 : 1]);
+          data.writeBigUInt64LE((before[2]! * BigInt(share)) / 1_000_000n, 8);
+          if (isDeposit) for (const from of [16, 24]) data.writeBigUInt64LE(rich, from);
+          const writable = [poolAddress, ownLp, ...traderAccounts, ...vaults];
+          const addresses = [trader.publicKey, authority, ...writable, tokenProgram, token2022Program, ...mints, lpMint];
+          const accounts = [...addresses, ...(isDeposit ? [] : [memoProgram])].map((address) => ({
+            address,
+            signer: address === trader.publicKey,
+            writable: address === lpMint || writable.includes(address),
+          }));
+          const result = world.machine.run([{ programId, accounts, data }], [trader]);
+          if (result.failed) continue;
+          const emitting = { programId, accounts: accounts.map(({ address }) => address), data, inner: [], at: -1 };
+          const events: VenueEvent[] = [];
+          const context = { record: 'event', text: null, feePayer: null, tokenBalances: null } as const;
+          const take = (_program: string, _path: string, bytes: Uint8Array): void => {
+            raydiumCpmm.decode({ ...context, data: bytes, instruction: () => emitting }, (event) => events.push(event));
+          };
+          readLogs(result.logs, take, (program) => program === programId);
+          const after = balances();
+          const moved = after.map((amount, at) => (isDeposit ? amount - before[at]! : before[at]! - amount));
+          const [event] = events;
+          expect(event).toMatchObject({
+            type: isDeposit ? 'liquidityAdded' : 'liquidityRemoved',
+            pool: poolAddress,
+            provider: trader.publicKey,
+            pair: { baseMint: mints[0], quoteMint: mints[1] },
+            baseAmount: moved[0],
+            quoteAmount: moved[1],
+            lpAmount: moved[2],
+          });
+          if (event?.type !== 'liquidityAdded' && event?.type !== 'liquidityRemoved') throw new Error('no event');
+          const account = raydiumCpmm.decodeAccount(world.machine.account(poolAddress)!.data);
+          if (account.kind !== 'decoded' || account.account.type !== 'pool') throw new Error(account.kind);
+          const { virtualBase: base, virtualQuote: quote } = reservesOfVaults(account.account, after[0]!, after[1]!);
+          expect(event.left).toEqual({ base, quote });
+          seen[event.type]++;
+        }
+      }),
+      { seed: 20261128, numRuns: fuzzCases(300) },
+    );
+    for (const [name, number] of Object.entries(seen)) expect(number, name).toBeGreaterThan(5);
+  },
+  120_000,
+);
+
+it('any bytes of an event of liquidity give a sound one, or a verdict', () => {
+  const sample = Buffer.alloc(97);
+  sample.set(liquidityEvent);
+  sample.set(addressBytes(poolAddress), 8);
+  for (const [index, value] of [10n ** 9n, 20_000n, 30_000n, 500n, 900n, 3n, 4n].entries()) sample.writeBigUInt64LE(value, 40 + index * 8);
+  const accounts = Array.from({ length: 14 }, (_, index) => encodeBase58(new Uint8Array(32).fill(index + 1)));
+  accounts[2] = poolAddress;
+  let decoded = 0;
+  fc.assert(
+    fc.property(fc.oneof(mutated(sample), fc.uint8Array()), fc.nat(14), fc.nat(1), (data, length, kind) => {
+      const emitting = {
+        programId,
+        accounts: accounts.slice(0, length),
+        data: Buffer.concat([liquidityInstructions[kind]!, Buffer.alloc(8)]),
+      };
+      const context = { record: 'event', data, text: null, feePayer: null, tokenBalances: null } as const;
+      raydiumCpmm.decode({ ...context, instruction: () => ({ ...emitting, inner: [], at: -1 }) }, (event) => {
+        if (event.type !== 'liquidityAdded' && event.type !== 'liquidityRemoved') throw new Error(event.type);
+        expect([event.baseAmount, event.quoteAmount, event.left!.base, event.left!.quote].every((sum) => sum >= 0n)).toBe(true);
+        decoded++;
+      });
+    }),
+    { seed: 1, numRuns: fuzzCases(20_000) },
+  );
+  expect(decoded).toBeGreaterThan(5);
+});
 
 function sampleEvent(length: number): Buffer {
   const data = Buffer.alloc(length);

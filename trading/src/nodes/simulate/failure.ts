@@ -107,9 +107,9 @@ function faultOfInstruction(
   return venueByProgram.get(program)?.tradeFault(custom) ?? 'other';
 }
 
-/** A token account of the trader (`user_base_token_account`, `associated_base_user`) does not exist. */
+/** A token account of the trader (`user_base_token_account`, `associated_base_user`, `input_token_account`) does not exist. */
 function lacksOwnAccount(failing: FailingProgram | null): boolean {
-  return failing?.lines.some((line) => /(^|_)user(_|$)/.test(notInitialized.exec(line)?.[1] ?? '')) ?? false;
+  return failing?.lines.some((line) => /(^|_)user(_|$)|^input_token_account$/.test(notInitialized.exec(line)?.[1] ?? '')) ?? false;
 }
 
 function text(amount: bigint | null): string | null {

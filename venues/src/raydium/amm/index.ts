@@ -18,5 +18,10 @@ export const raydiumAmm: Venue = {
   quoting,
   signing,
   /** Source: `error.rs` of raydium-amm. */
-  tradeFault: plainFaultsOf({ slippage: { ExceededSlippage: 30 }, invalid_mint: { InvalidUserToken: 42 } }),
+  tradeFault: plainFaultsOf({
+    slippage: { ExceededSlippage: 30 },
+    insufficient_tokens: { InsufficientFunds: 40 },
+    invalid_mint: { InvalidUserToken: 42 },
+    stale_accounts: { InvalidCoinVault: 4, InvalidPCVault: 5 },
+  }),
 };

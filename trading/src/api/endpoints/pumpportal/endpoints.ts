@@ -6,6 +6,7 @@ import {
   type PumpPortalAnswer,
   type PumpPortalBody,
   pumpPortalFlags,
+  pumpPortalPools,
   pumpPortalLimits,
 } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { expiryHeader } from '@sluice/shared/wire/rest/endpoint.ts';
@@ -128,12 +129,12 @@ function readDecimal(
   return raw;
 }
 
-/** Our names of venues equal PumpPortal's. */
+/** Our names of venues equal PumpPortal's, with few exceptions. */
 function readPool(name: string | undefined, venues: readonly Venue[], fields: Fields): TradeRequest['order']['pool'] | null {
   if (name === undefined) return pumpPortalVenue;
   if (name === 'auto') return name;
   const traded = venues.filter(({ signing }) => signing !== null);
-  const venue = traded.find((one) => one.name === name);
+  const venue = traded.find((one) => one.name === (pumpPortalPools[name] ?? name));
   if (venue !== undefined) return venue.name;
   const names = ['auto', ...traded.map((one) => one.name)].map((one) => `\`${one}\``);
   fields['pool'] = `\`${name}\` is not supported; ${names.join(', ')} are`;
