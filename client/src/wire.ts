@@ -182,6 +182,8 @@ export interface Trade {
   readonly depth?: string;
   /** What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string. */
   readonly traderBalance?: string;
+  /** Place of the transaction in its block. Present only if the source shows it: whole blocks and gRPC do, logs do not. */
+  readonly transactionIndex?: number;
   /** This trade completed the bonding curve. */
   readonly curveCompleted?: true;
 }
@@ -1840,6 +1842,8 @@ export interface TradePage {
     readonly depth?: string;
     /** What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string. */
     readonly traderBalance?: string;
+    /** Place of the transaction in its block. Present only if the source shows it: whole blocks and gRPC do, logs do not. */
+    readonly transactionIndex?: number;
     /** This trade completed the bonding curve. */
     readonly curveCompleted?: true;
   })[];

@@ -332,7 +332,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
     'pump_create_v2_and_buy_2026-07-29',
     'pump_create_from_blocksubscribe_2026-07-29',
   ])('%s: inner instructions alone give the same events, with the fee payer and the balance', (name) => {
-    const { feePayer, slot, blockTime } = view(name);
+    const { feePayer, slot, blockTime, index } = view(name);
     const logged = fromLogs(name);
     const whole = fromTransaction(name);
     expect(whole).toHaveLength(logged.length);
@@ -342,6 +342,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
         slot: slot ?? 435_948_600,
         ...('blockTime' in event ? { blockTime: blockTime ?? event.blockTime } : {}),
         ...('feePayer' in event ? { feePayer } : {}),
+        ...(event.type === 'trade' && index !== null ? { transactionIndex: index } : {}),
         ...(event.type === 'trade' ? { traderBalance: balanceAfter(name, event.trader, event.mint) } : {}),
       })),
     );

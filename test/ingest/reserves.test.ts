@@ -276,6 +276,7 @@ describe('reserves without a price', () => {
       receivedUs: 1,
       feePayer: null,
       blockTime: 1,
+      index: null,
       tokenBalances: null,
       late: false,
     } as const;
@@ -317,7 +318,15 @@ describe('reserves without a price', () => {
 });
 
 describe('the depth of a pool', () => {
-  const origin = { signature: signatureOf('s'), slot: 1, commitment: 'processed', receivedUs: 1, feePayer: null, blockTime: 1 } as const;
+  const origin = {
+    signature: signatureOf('s'),
+    slot: 1,
+    commitment: 'processed',
+    receivedUs: 1,
+    feePayer: null,
+    blockTime: 1,
+    index: null,
+  } as const;
   const seen = { ...origin, tokenBalances: null, late: false };
   const place = { venue: 'orca-whirlpool', poolAddress: addressOf('pool'), mint: mintAddress, quoteMint: wrappedSolMint } as const;
   const market = { ...place, baseDecimals: 6, quoteDecimals: 9, supply: null };

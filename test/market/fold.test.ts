@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
+import { verdictEntry } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import type { MintHead } from '@sluice/shared/market/pools/main-pool.ts';
 import { baseIntervals, marketLimits, type BaseInterval } from '@sluice/shared/market/market.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
@@ -118,6 +119,36 @@ describe('the changes of a mint', () => {
       const candles = await (await takeAll(batches)).market.buckets(mint, '1s', ...allTime);
       expect(candles.map(({ open, high, low, close }) => [open, high, low, close])).toEqual(expected);
     }
+  });
+
+  it('follow the order of the block, however the sources deliver the trades of a slot', async () => {
+    const prices = [8, 9, 0.25, 0.5];
+    const inSlot = (slot: number, price: number, transactionIndex?: number) => ({
+      ...tradeOf({ mint, atS: someS, price }),
+      slot,
+      ...(transactionIndex !== undefined && { transactionIndex }),
+    });
+    const known = prices.map((price, index) => inSlot(10, price, 3 + index));
+    // By their places in the block.
+    for (const order of [
+      [0, 1, 2, 3],
+      [3, 2, 1, 0],
+      [2, 0, 3, 1],
+      [1, 3, 0, 2],
+    ]) {
+      const log = order.map((at) => entryOf(known[at]!));
+      for (const batches of [[log], log.map((one) => [one]), [...log.map((one) => [one]), [verdictEntry({ alive: [10], dead: [] })]]]) {
+        expect((await stateOf(await takeAll(batches))).close).toBe(0.5);
+      }
+    }
+    // Logs show no places; the block does, when the slot is settled.
+    const unknown = prices.map((price) => inSlot(10, price));
+    const stored = new StoredMarket();
+    await stored.take([3, 1, 0, 2].map((at) => entryOf(unknown[at]!)));
+    expect((await stateOf(stored)).close).toBe(0.25);
+    const ids = unknown.map(({ id }) => id);
+    await stored.take([verdictEntry({ alive: [10], dead: [], reordered: [{ slot: 10, ids }] })]);
+    expect((await stateOf(stored)).close).toBe(0.5);
   });
 
   it('do not show a slot before it is known to last, but the first prices of a coin at once', async () => {

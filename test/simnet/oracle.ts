@@ -59,6 +59,7 @@ function viewOf(record: TransactionRecord): TransactionView | null {
     version,
     feePayer: accountKeys[0] ?? '',
     slot,
+    index: null,
     blockTime,
     err: null,
     logs,

@@ -54,6 +54,7 @@ export class MarketLedger {
       touchAround(draft, state, at);
       draft.dropTrade(state.waiting[at]!);
     },
+    reordered: (state, at) => touchAround(this.#draftOf(state), state, at),
     mostOfLine: limits.tradesOfMint,
   });
   #prices = 0;
@@ -126,9 +127,10 @@ export class MarketLedger {
   }
 
   #trade(state: MintState, { trade, json }: TradeRead): void {
-    const one: UndecidedTrade = { order: state.nextOrder, trade };
+    const one = { order: state.nextOrder, trade };
     const at = this.#trades.add(state, one);
     if (at === null) return;
+    one.order = orderAt(state.waiting, at);
     state.nextOrder++;
     const draft = this.#draftOf(state);
     draft.addTrade(one, json);
@@ -214,6 +216,14 @@ export class MarketLedger {
     for (const state of this.#mints.values()) if (state.waiting.some(({ trade }) => trade.id === id)) return state;
     return undefined;
   }
+}
+
+/** The order of a trade at this place: after all, or between its neighbours of the same slot. Readers sort by it. */
+function orderAt(waiting: readonly UndecidedTrade[], at: number): number {
+  const { order, trade } = waiting[at]!;
+  const [before, after] = [waiting[at - 1], waiting[at + 1]];
+  if (after?.trade.slot !== trade.slot) return order;
+  return before?.trade.slot === trade.slot ? (before.order + after.order) / 2 : after.order - 1;
 }
 
 /** Settled changes of a mint in this batch, on top of its earlier state. */

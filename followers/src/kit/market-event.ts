@@ -67,6 +67,7 @@ function readMainPool(entry: Pick<LogEntry, 'topics' | 'json'>): TradeRead | nul
   const read = { pool, poolAddress, quoteMint, depthSol, slot, atS, receivedUs: atS * 1_000_000, priceQuote, priceUsd, simulated };
   const noTrade = {
     id: '',
+    index: null,
     sizeSol: null,
     priceBefore: null,
     commitment: 'confirmed',
@@ -116,6 +117,7 @@ function tradeOf(event: TradeEvent | MigrationEvent): MarketTrade {
     pool: event.pool,
     poolAddress: event.poolAddress,
     slot: event.slot,
+    index: isTrade ? (event.transactionIndex ?? null) : null,
     commitment: event.commitment,
     atS,
     receivedUs: event.ts.received,

@@ -7,14 +7,20 @@ const maxAheadSlots = 4_096;
 
 /** What the events of a state are about, for example a mint. Each has a line of its own. */
 export interface Line<Item> {
-  /** Events that are not decided, in chain order: by slot, and within a slot in log order. `UndecidedEvents` alone changes it. */
+  /** Events that are not decided, in chain order: by slot, and within a slot by their places in the block, in log order if these are not known. `UndecidedEvents` alone changes it. */
   readonly waiting: Item[];
 }
 
 /** What a follower does with its events. */
 export interface Folding<Item, Owner extends Line<Item>> {
   /** The fields of an item that decide about it. */
-  of(item: Item): { readonly id: string; readonly slot: number; readonly commitment: Commitment };
+  of(item: Item): {
+    readonly id: string;
+    readonly slot: number;
+    readonly commitment: Commitment;
+    /** Its place in the block; null if it is not known. */
+    readonly index: number | null;
+  };
   /**
    * The event counts for good. It is the first of its line, so a line is folded in chain order. Exception: an event that comes after later ones were
    * folded (read late, or of a slot that was decided before) is folded after them.
@@ -22,6 +28,8 @@ export interface Folding<Item, Owner extends Line<Item>> {
   fold(owner: Owner, item: Item): void;
   /** The event at this place of the line is retracted, or its slot is dead. It was not folded, and leaves the line after this call. */
   undo(owner: Owner, at: number): void;
+  /** Events from this place of the line on are in another order. */
+  reordered?(owner: Owner, at: number): void;
   /** Most items of one line. Above this limit, the oldest count for good before they are decided, as `forgotten`. */
   readonly mostOfLine: number;
 }
@@ -61,12 +69,16 @@ export class UndecidedEvents<Item, Owner extends Line<Item>> {
   /** Puts the next event of the log into its line. Returns its place; null if its slot is dead. */
   add(owner: Owner, item: Item): number | null {
     const { mostOfLine } = this.#folding;
-    const { slot } = this.#folding.of(item);
+    const { slot, index } = this.#folding.of(item);
     const fate = this.#fateOf(item);
     if (fate === 'drop') return null;
     const { waiting } = owner;
     let at = waiting.length;
-    while (at > 0 && this.#folding.of(waiting[at - 1]!).slot > slot) at--;
+    const comesBefore = (other: Item): boolean => {
+      const { slot: otherSlot, index: otherIndex } = this.#folding.of(other);
+      return slot < otherSlot || (slot === otherSlot && index !== null && otherIndex !== null && index < otherIndex);
+    };
+    while (at > 0 && comesBefore(waiting[at - 1]!)) at--;
     waiting.splice(at, 0, item);
     this.#size++;
     if (fate === 'wait') this.await(owner, slot);
@@ -91,8 +103,23 @@ export class UndecidedEvents<Item, Owner extends Line<Item>> {
   }
 
   decide(verdict: SlotVerdict): void {
+    for (const { slot, ids } of verdict.reordered ?? []) this.#reorder(slot, ids);
     this.#slots.take(verdict);
     for (const slot of this.#bySlot.keys()) if (this.fateOfSlot(slot) !== 'wait') this.#end(slot);
+  }
+
+  /** Brings events of a slot into the order of these ids, at the places that they have together. */
+  #reorder(slot: number, ids: readonly string[]): void {
+    const places = new Map(ids.map((id, at) => [id, at]));
+    for (const owner of this.#bySlot.get(slot) ?? []) {
+      const { waiting } = owner;
+      const known = waiting.flatMap((item, at) => (places.has(this.#folding.of(item).id) ? [at] : []));
+      if (known.length === 0) continue;
+      const placeOf = (item: Item): number => places.get(this.#folding.of(item).id)!;
+      const sorted = known.map((at) => waiting[at]!).toSorted((a, b) => placeOf(a) - placeOf(b));
+      for (const [index, at] of known.entries()) waiting[at] = sorted[index]!;
+      this.#folding.reordered?.(owner, known[0]!);
+    }
   }
 
   /** Lets the oldest slot that waits for a verdict wait no longer. False if none waits. */

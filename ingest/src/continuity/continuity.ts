@@ -222,6 +222,7 @@ export class Continuity {
     const { pipeline } = this.#parts;
     const verdicts: Verdict[] = [];
     const contents = new Map<number, SlotContents>();
+    const inOrder = new Set<number>();
     const contradicted: number[] = [];
     const reread: { readonly signature: string; readonly slot: number; readonly found: WholeSighting | null }[] = [];
     for (const { slot, contents: found } of slots) {
@@ -233,7 +234,10 @@ export class Continuity {
         for (const [signature] of contested) certain.delete(signature);
         contents.set(slot, certain);
         this.#discard(slot, certain);
-        if (found.parentSlot !== null) verdicts.push(this.#ledger.link(slot, found.parentSlot));
+        if (found.parentSlot !== null) {
+          verdicts.push(this.#ledger.link(slot, found.parentSlot));
+          inOrder.add(slot);
+        }
         for (const [signature, shown] of contested) {
           this.#forget(signature);
           reread.push({ signature, slot, found: shown });
@@ -242,7 +246,7 @@ export class Continuity {
       this.#drop(slot);
     }
     const alive = slots.flatMap(({ slot }) => (contradicted.includes(slot) ? [] : [slot]));
-    this.#say({ alive, dead: [], ...(contradicted.length > 0 && unknownOf(contradicted)) }, contents);
+    this.#say({ alive, dead: [], ...(contradicted.length > 0 && unknownOf(contradicted)) }, contents, inOrder);
     this.#counts.contested += reread.length;
     for (const { signature, slot, found } of reread) void pipeline.reread(signature, slot, found);
     for (const verdict of verdicts) this.#apply(verdict);
@@ -280,8 +284,8 @@ export class Continuity {
     for (const sighting of held) this.seenElsewhere(sighting);
   }
 
-  #say(verdict: SlotVerdict, contents: ReadonlyMap<number, SlotContents> = new Map()): void {
-    this.#parts.publish({ type: 'slots', ...verdict, contents, ts: { received: nowUs(), published: 0 } });
+  #say(verdict: SlotVerdict, contents: ReadonlyMap<number, SlotContents> = new Map(), inOrder: ReadonlySet<number> = new Set()): void {
+    this.#parts.publish({ type: 'slots', ...verdict, contents, inOrder, ts: { received: nowUs(), published: 0 } });
   }
 
   #note({ slot, poolAddress, signature }: PublishableEvent): void {

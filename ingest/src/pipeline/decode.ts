@@ -22,6 +22,8 @@ export interface DecodedTransaction {
   readonly blockTime: number | null;
   /** Null if the sighting does not show them. */
   readonly tokenBalances: readonly TokenBalance[] | null;
+  /** Its place in the block; null if the sighting does not show it. */
+  readonly index: number | null;
   /** Read from the history of the chain, after newer ones. */
   readonly late: boolean;
   /** A checksum of all events and logged texts that were read, the same from every kind of sighting. */
@@ -106,8 +108,8 @@ export class Decoder {
     const late = sighting.kind === 'whole' && sighting.late;
     const decoding = this.#decode(sighting);
     if (decoding.kind === 'failed') return decoding;
-    const { feePayer, blockTime } = decoding;
-    const seen = { signature, slot, commitment, receivedUs, feePayer, blockTime, late };
+    const { feePayer, blockTime, index } = decoding;
+    const seen = { signature, slot, commitment, receivedUs, feePayer, blockTime, index, late };
     if (decoding.kind === 'unusable') {
       return { kind: 'unusable', transaction: { ...seen, tokenBalances: null, digest: 0, events: [] }, reason: decoding.reason };
     }

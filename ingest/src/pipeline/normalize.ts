@@ -114,6 +114,7 @@ export function tradeEvent(
   if (trade.depth !== null) event.depth = trade.depth.toString();
   const traderBalance = balanceAfter(seen.tokenBalances, trade.trader, market.mint);
   if (traderBalance !== null) event.traderBalance = traderBalance.toString();
+  if (seen.index !== null) event.transactionIndex = seen.index;
   if (seen.late) event.late = true;
   if (completes) event.curveCompleted = true;
   return event;

@@ -25,6 +25,8 @@ export interface SlotNews extends SlotVerdict {
   readonly type: 'slots';
   /** By confirmed slot. A confirmed slot without an entry has no published events. */
   readonly contents?: ReadonlyMap<number, SlotContents>;
+  /** Slots whose contents are in the order of the block. */
+  readonly inOrder?: ReadonlySet<number>;
   readonly ts: { readonly received: number; published: number };
 }
 

@@ -1,7 +1,8 @@
 import { busLimits, type Bus } from '@sluice/shared/bus/bus.ts';
-import type { RetractedOfSlot, SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import type { IdsOfSlot, SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
+import { allTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { readRecord, type LogRecord } from './log-tail.ts';
 import {
   creationIdOf,
@@ -189,8 +190,9 @@ export class PublishedSlots {
     }
   }
 
-  #judge({ contents, ...news }: SlotNews, into: LogItem[]): void {
-    const retracted: RetractedOfSlot[] = [];
+  #judge({ contents, inOrder, ...news }: SlotNews, into: LogItem[]): void {
+    const retracted: IdsOfSlot[] = [];
+    const reordered: IdsOfSlot[] = [];
     for (const slot of news.dead.toReversed()) {
       this.#decide(slot, 'dead');
       this.#retract(slot, into);
@@ -199,10 +201,12 @@ export class PublishedSlots {
       this.#setContents(slot, contents?.get(slot));
       const ids = [...(this.#retractedEarly.get(slot) ?? []), ...this.#retractLacking(slot, into)];
       if (ids.length > 0) retracted.push({ slot, ids });
+      const moved = inOrder?.has(slot) === true ? this.#movedIn(slot) : [];
+      if (moved.length > 0) reordered.push({ slot, ids: moved });
       this.#decide(slot, 'alive');
       this.#settle(slot);
     }
-    const verdict: SlotNews = retracted.length === 0 ? news : { ...news, retracted };
+    const verdict: SlotNews = { ...news, ...(retracted.length > 0 && { retracted }), ...(reordered.length > 0 && { reordered }) };
     into.push(news.decidedTo === undefined ? verdict : { ...verdict, decidedTo: this.#moveDecided(news.decidedTo) });
     const held = this.#held;
     this.#held = [];
@@ -237,6 +241,25 @@ export class PublishedSlots {
     const lacking = published.filter(([id]) => lacks(id)).toReversed();
     for (const [id, topics] of lacking) into.push(this.#retraction(id, topics));
     return lacking.map(([id]) => id);
+  }
+
+  /** The trades of each mint, in the order of the block, if the log does not have them in this order. */
+  #movedIn(slot: number): string[] {
+    const contents = this.#contents.get(slot);
+    if (contents === undefined || contents === 'unread') return [];
+    const places = new Map([...contents].map((signature, at) => [signature, at]));
+    const byMint = new Map<string, { readonly id: string; readonly place: number }[]>();
+    for (const [id, [first, ofMint]] of this.#open.get(slot) ?? []) {
+      const place = first === allTradesTopic ? places.get(transactionIn(id) ?? '') : undefined;
+      if (place === undefined) continue;
+      const trades = byMint.get(ofMint!);
+      if (trades === undefined) byMint.set(ofMint!, [{ id, place }]);
+      else trades.push({ id, place });
+    }
+    return [...byMint.values()].flatMap((trades) => {
+      const isMoved = trades.some(({ place }, at) => at > 0 && place < trades[at - 1]!.place);
+      return isMoved ? trades.toSorted((a, b) => a.place - b.place).map(({ id }) => id) : [];
+    });
   }
 
   /** Whether it is known that the confirmed block of the event's slot has its transaction. The creation's event proves it for metadata. */

@@ -10,6 +10,8 @@ export interface MarketTrade extends PoolPrice {
   /** The id of its event; empty for a read. */
   readonly id: string;
   readonly slot: number;
+  /** Place of its transaction in the block; null if the source did not show it. */
+  readonly index: number | null;
   readonly commitment: Commitment;
   /** The chain's time, or the time of receipt if the chain's is unknown. */
   readonly atS: number;

@@ -97,6 +97,7 @@ function viewOf(record: TransactionRecord, instructions: DecodedTransaction['ins
     version,
     feePayer: accountKeys[0]!,
     slot,
+    index: null,
     blockTime,
     err: null,
     logs,

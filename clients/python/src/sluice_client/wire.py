@@ -204,6 +204,8 @@ class Trade(TypedDict):
     """Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`. Raw integer in its smallest unit, as a decimal string."""
     traderBalance: NotRequired[str]
     """What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string."""
+    transactionIndex: NotRequired[int]
+    """Place of the transaction in its block. Present only if the source shows it: whole blocks and gRPC do, logs do not."""
     curveCompleted: NotRequired[Literal[True]]
     """This trade completed the bonding curve."""
 

@@ -18,10 +18,14 @@ function decodeBlock(answer: unknown, keep: ReadonlySet<string>): void {
   if (!isRecord(block) || !Array.isArray(block['transactions'])) return;
   const decoder = new TransactionDecoder([...keep].flatMap((program) => venueByProgram.get(program) ?? []));
   const { blockTime } = block;
+  // A notification has only the transactions of one program.
+  const isWhole = isRecord(answer) && answer['params'] === undefined;
+  const listed = isWhole && Array.isArray(block['signatures']) ? (block['signatures'] as unknown[]) : [];
+  const places = new Map(listed.map((signature, at) => [signature, at]));
   block['transactions'] = (block['transactions'] as unknown[]).flatMap((item): BlockItem[] => {
     const signature = signatureInBlock(item);
     if (signature === null) return [];
-    const view = readTransaction({ ...(item as object), blockTime });
+    const view = readTransaction({ ...(item as object), blockTime, transactionIndex: places.get(signature) });
     const isReadable = view.kind === 'transaction' && view.signature === signature;
     return [{ signature, contents: isReadable ? decoder.read(view) : null }];
   });

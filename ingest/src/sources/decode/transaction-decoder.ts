@@ -32,9 +32,11 @@ export interface RecordOutcome {
 /** What a transaction contains for the venues, as plain data: threads pass it on. */
 export interface TransactionContents {
   readonly kind: 'read';
-  /** Null if only logs were read. This also holds for the next two fields. */
+  /** Null if only logs were read. This also holds for the next three fields. */
   readonly feePayer: string | null;
   readonly blockTime: number | null;
+  /** Its place in the block. */
+  readonly index: number | null;
   readonly tokenBalances: readonly TokenBalance[] | null;
   /** A checksum of all events and logged texts that were read, the same from every kind of sighting. */
   readonly digest: number;
@@ -51,7 +53,13 @@ export interface TransactionContents {
 export type Decoding =
   | TransactionContents
   | { readonly kind: 'failed' }
-  | { readonly kind: 'unusable'; readonly reason: string; readonly feePayer: string; readonly blockTime: number | null };
+  | {
+      readonly kind: 'unusable';
+      readonly reason: string;
+      readonly feePayer: string;
+      readonly blockTime: number | null;
+      readonly index: null;
+    };
 
 /** Why a sighting of logs is completed although its logs are: a program shows its trades only outside of them. */
 export const hiddenTrades = 'a program does not log its trades';
@@ -148,7 +156,13 @@ export class TransactionDecoder {
   read(view: TransactionView): Decoding {
     if (view.err !== null) return { kind: 'failed' };
     this.#begin(view);
-    const unusable = (reason: string): Decoding => ({ kind: 'unusable', reason, feePayer: view.feePayer, blockTime: view.blockTime });
+    const unusable = (reason: string): Decoding => ({
+      kind: 'unusable',
+      reason,
+      feePayer: view.feePayer,
+      blockTime: view.blockTime,
+      index: null,
+    });
     const emitted: Emitted[] = [];
     const collectAs =
       (kind: RecordKind): Collect =>
@@ -186,6 +200,7 @@ export class TransactionDecoder {
       kind: 'read',
       feePayer: view?.feePayer ?? null,
       blockTime: view?.blockTime ?? null,
+      index: view?.index ?? null,
       tokenBalances: view?.tokenBalances ?? null,
       digest: this.#digest,
       events: this.#events,

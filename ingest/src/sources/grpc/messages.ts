@@ -37,7 +37,7 @@ const meta: Fields = {
   13: ['readonly', 'key', 'repeated'],
 };
 /** `SubscribeUpdateTransactionInfo`. Its parts are read only if the transaction is new. */
-const info: Fields = { 1: ['signature', 'key'], 3: ['transaction', 'bytes'], 4: ['meta', 'bytes'] };
+const info: Fields = { 1: ['signature', 'key'], 3: ['transaction', 'bytes'], 4: ['meta', 'bytes'], 5: ['index', 'number'] };
 const head: Fields = { 1: ['err', {}], 6: ['logMessages', 'text', 'repeated'] };
 const transaction: Fields = { 1: ['signatures', 'key', 'repeated'], 2: ['message', message] };
 
@@ -109,7 +109,14 @@ export function answerOf(of: Message, slot: number): unknown {
   // Only a message of version 1 has a config.
   const version = config !== undefined ? 1 : versioned === true ? 0 : 'legacy';
   const inner = innerInstructionsNone === true ? null : innerInstructions;
-  return { slot, version, transaction: read, meta: { ...readMeta, innerInstructions: inner, loadedAddresses: { writable, readonly } } };
+  const loadedAddresses = { writable, readonly };
+  return {
+    slot,
+    transactionIndex: of['index'],
+    version,
+    transaction: read,
+    meta: { ...readMeta, innerInstructions: inner, loadedAddresses },
+  };
 }
 
 /** Fields of `SubscribeRequest`. */

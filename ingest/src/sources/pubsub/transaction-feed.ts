@@ -26,7 +26,7 @@ export class TransactionFeed implements PubSubFeed {
 
   takeNotification(params: unknown, receivedUs: number, from: FeedEndpoint): void {
     const result = isRecord(params) && isRecord(params['result']) ? params['result'] : {};
-    const { signature, slot, transaction } = result;
+    const { signature, slot, transaction, transactionIndex } = result;
     const meta = isRecord(transaction) ? transaction['meta'] : null;
     if (typeof signature !== 'string' || !signatureForm.test(signature) || !isSlot(slot) || !from.isPossible(slot) || !isRecord(meta)) {
       from.malformed();
@@ -40,7 +40,7 @@ export class TransactionFeed implements PubSubFeed {
     }
     if (sink.isRepeat(this.name, signature, slot, digestLogs(meta['logMessages']))) return;
     const origin = { source: this.name, signature, slot, commitment: 'processed', receivedUs, late: false } as const;
-    const sighting = readWholeSighting({ ...(transaction as object), slot }, origin);
+    const sighting = readWholeSighting({ ...(transaction as object), slot, transactionIndex }, origin);
     if (sighting.kind === 'unusable') from.malformed();
     else sink.sighting(sighting);
   }

@@ -10,7 +10,9 @@ export interface SlotVerdict {
   readonly alive: readonly number[];
   readonly dead: readonly number[];
   /** Events of confirmed slots whose transaction the confirmed block lacks. They were retracted before the verdict. */
-  readonly retracted?: readonly RetractedOfSlot[];
+  readonly retracted?: readonly IdsOfSlot[];
+  /** Trades of confirmed slots in the order of the block, if the log does not have those of a mint in this order. */
+  readonly reordered?: readonly IdsOfSlot[];
   /**
    * Slots that cannot be decided. Their events are not retracted, and are never treated as confirmed; `lost` reports them.
    */
@@ -27,7 +29,7 @@ export interface SlotVerdict {
   readonly lost?: SlotLoss;
 }
 
-export interface RetractedOfSlot {
+export interface IdsOfSlot {
   readonly slot: number;
   readonly ids: readonly string[];
 }
@@ -50,8 +52,8 @@ export function joinLosses(one: SlotLoss, other: SlotLoss): SlotLoss {
 /** No channel has such a topic. */
 const verdictTopic = '~slots';
 
-export function verdictEntry({ alive, dead, retracted, unknown, decidedTo, lost }: SlotVerdict): BusEntry {
-  const bytes = Buffer.from(JSON.stringify({ type: 'slots', alive, dead, retracted, unknown, decidedTo, lost }));
+export function verdictEntry({ alive, dead, retracted, reordered, unknown, decidedTo, lost }: SlotVerdict): BusEntry {
+  const bytes = Buffer.from(JSON.stringify({ type: 'slots', alive, dead, retracted, reordered, unknown, decidedTo, lost }));
   return { topics: [verdictTopic], json: bytes, msgpack: bytes };
 }
 

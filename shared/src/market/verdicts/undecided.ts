@@ -17,7 +17,7 @@ export interface Undecided {
 }
 
 export interface UndecidedTrade {
-  /** Counts the trades of a mint in log order. */
+  /** Its place among the trades of the mint in its slot: in log order, unless the places of the transactions in the block are known. */
   readonly order: number;
   readonly trade: MarketTrade;
 }
@@ -54,7 +54,7 @@ export function encodeTrade({ trade }: UndecidedTrade): string {
   const texts = `"${kind}",${JSON.stringify(id)},"${quoteMint}","${pool}","${poolAddress}","${commitment}"`;
   const numbers = `${trade.slot},${trade.atS},${trade.receivedUs},${flags}`;
   const prices = `${trade.priceQuote},null,${trade.priceUsd},${trade.depthSol}`;
-  return `[${texts},${numbers},${prices},${trade.base},${trade.quote},${trade.sizeSol},${trade.priceBefore}]`;
+  return `[${texts},${numbers},${prices},${trade.base},${trade.quote},${trade.sizeSol},${trade.priceBefore},${trade.index}]`;
 }
 
 type Texts = [
@@ -77,14 +77,15 @@ type Values = [
   sizeSol: number | null,
   /** Absent if the previous version stored it. */
   priceBefore?: number | null,
+  index?: number | null,
 ];
 
 function decodeTrade(bytes: Uint8Array): MarketTrade {
   const stored = parseJson(bytes) as [...Texts, ...Numbers, ...Values];
   const [kind, id, quoteMint, pool, poolAddress, commitment, slot, atS, receivedUs, flags, ...values] = stored;
-  const [priceQuote, , priceUsd, depthSol, base, quote, sizeSol, priceBefore = null] = values;
+  const [priceQuote, , priceUsd, depthSol, base, quote, sizeSol, priceBefore = null, index = null] = values;
   const is = (bit: number): boolean => (flags & (1 << bit)) !== 0;
-  const common = { kind, id, quoteMint, pool, poolAddress, slot, commitment, atS, receivedUs, late: is(0), simulated: is(1) };
+  const common = { kind, id, quoteMint, pool, poolAddress, slot, index, commitment, atS, receivedUs, late: is(0), simulated: is(1) };
   return { ...common, priceQuote, priceUsd, priceBefore, depthSol, sizeSol, isBuy: is(2), base, quote, completesCurve: is(3) };
 }
 

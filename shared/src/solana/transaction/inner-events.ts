@@ -44,6 +44,8 @@ export interface TransactionView {
   readonly feePayer: string;
   /** Null if the answer contains no slot (transactions within a block). */
   readonly slot: number | null;
+  /** Its place in the block (`transactionIndex` of some nodes); null if the answer does not show it. */
+  readonly index: number | null;
   readonly blockTime: number | null;
   /** The runtime's error as RPC returned it; null if the transaction succeeded. */
   readonly err: unknown;
@@ -254,6 +256,7 @@ export function readTransaction(answer: unknown): TransactionView | MalformedTra
       kind: 'transaction',
       feePayer: keys[0] ?? fail('no fee payer'),
       slot: integerOrNull(answer['slot']),
+      index: integerOrNull(answer['transactionIndex']),
       blockTime: integerOrNull(answer['blockTime']),
       err: meta['err'] ?? null,
       logs: optionalList(meta['logMessages'], 'logMessages').map((line) => textOf(line, 'a log line')),

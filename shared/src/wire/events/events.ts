@@ -119,6 +119,9 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
       'What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not.',
     ),
   ),
+  transactionIndex: Type.Optional(
+    Count('Place of the transaction in its block. Present only if the source shows it: whole blocks and gRPC do, logs do not.'),
+  ),
   curveCompleted: Type.Optional(Type.Literal(true, { description: 'This trade completed the bonding curve.' })),
 });
 
