@@ -167,7 +167,7 @@ function takeRead(token: Token, seen: PoolPrice, curveOver: boolean): boolean {
 /** The price of the event gives the market cap if it is in the main pool and counts; otherwise the last price of the main pool does. */
 export function setCap(
   token: Token,
-  event: Pick<PriceEvent, 'poolAddress' | 'marketCapSol' | 'marketCapUsd' | 'mainPool'>,
+  event: Pick<PriceEvent, 'poolAddress' | 'mainPool' | 'marketCapSol' | 'marketCapUsd'>,
   seen: PoolPrice,
   solUsd: SolUsdAt | null,
 ): void {
