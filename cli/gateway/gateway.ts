@@ -111,6 +111,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     market,
     servesKeyless: config.pumpPortalKeyless,
     slotAgeMs: () => reading.health.slotAgeMs(),
+    changedVenues: () => reading.health.changedVenues,
     clock: keys.clock,
     log,
   });

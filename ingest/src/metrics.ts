@@ -151,7 +151,7 @@ function venueMetrics({ venues }: IngestStats): Metric[] {
 }
 
 /** For `/readyz` of an ingest process. A process that does not lead is as ready as the leader. */
-export function ingestParts({ endpoints, endpointsUp, slotAgeMs, busAnswers, continuity }: IngestStats): Parts {
+export function ingestParts({ endpoints, endpointsUp, slotAgeMs, busAnswers, continuity, changedVenues }: IngestStats): Parts {
   const chain =
     endpointsUp === 0
       ? `None of ${endpoints.length} RPC endpoints is up.`
@@ -162,5 +162,9 @@ export function ingestParts({ endpoints, endpointsUp, slotAgeMs, busAnswers, con
     continuity === null || continuity.settlement.readsBlocks
       ? null
       : 'No endpoint returned a confirmed block within ten seconds, so slots are confirmed by votes alone.';
-  return { chain, bus: busAnswers ? null : 'The bus does not answer.', blocks };
+  const layouts =
+    changedVenues.length === 0
+      ? null
+      : `Many events of ${changedVenues.join(', ')} have an unknown layout, so some are missing. The program may have changed.`;
+  return { chain, bus: busAnswers ? null : 'The bus does not answer.', blocks, layouts };
 }

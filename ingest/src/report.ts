@@ -1,6 +1,7 @@
 import { nodeTextOf, shownText, type NodeText } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { DecodeFault } from './pipeline/decode.ts';
+import { LayoutWatch } from './layout-watch.ts';
 import type { IngestStats } from './stats.ts';
 
 /** Each kind of fault is logged at most once in this time. */
@@ -42,6 +43,7 @@ export class Report {
   readonly #log: Logger;
   readonly #faults = new Map<string, FaultLine>();
   readonly #losses = new Map<string, LossLine>();
+  readonly #layouts = new LayoutWatch();
   #dropped = 0;
   #malformedFrames = 0;
   readonly #textsOf: readonly NodeText[];
@@ -55,6 +57,11 @@ export class Report {
   /** The newest fault of each kind, with their number. */
   get faults(): readonly (DecodeFault & { readonly total: number })[] {
     return [...this.#faults.values()].map(({ newest, total }) => ({ ...this.#shown(newest), total }));
+  }
+
+  /** Venues whose events have changed their layout. */
+  get changedVenues(): readonly string[] {
+    return this.#layouts.changed;
   }
 
   /** A sample may be a text: some programs write their events as text, and a node can put any bytes into an event. */
@@ -93,6 +100,7 @@ export class Report {
   write(stats: IngestStats): void {
     this.#writeLosses();
     const nowMs = performance.now();
+    this.#layouts.take(stats.venues, nowMs);
     for (const line of this.#faults.values()) {
       if (line.since === 0 || nowMs - line.loggedAtMs < faultEveryMs) continue;
       this.#log.warn({ ...this.#shown(line.newest), count: line.since, total: line.total }, 'undecodable_events');

@@ -75,6 +75,8 @@ export function readStats(of: {
     },
     events: { ...(pipeline?.emitter.counts ?? noEmitCounts()) },
     venues: readVenues(pipeline),
+    /** Venues of which many events could not be decoded lately. */
+    changedVenues: of.report.changedVenues,
     faults: of.report.faults,
     publisher: { ...publisher.counts, buffered: publisher.buffered },
     /** Off-chain metadata of new tokens: published documents, and tokens that wait for theirs. */

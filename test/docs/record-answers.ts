@@ -22,7 +22,7 @@ const forkEveryMs = 3_000;
 /** Their first event is recorded, of any coin. */
 const ofAnyCoin: ReadonlySet<string> = new Set(['retract', 'migration', 'tokenMetadata', 'poolCreated']);
 /** The simulated chain has no such events. Those of the file stay, as the pipeline made them from bytes of the real program. */
-const notOnSimnet = ['liquidityAddedFrame', 'liquidityRemovedFrame'] as const;
+const notOnSimnet = ['liquidityAddedFrame', 'liquidityRemovedFrame', 'layout'] as const;
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,7 @@
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
+import { venueNames, type VenueName } from '@sluice/shared/wire/venues.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { PriceEvent } from '@sluice/shared/wire/events/events.ts';
 
@@ -53,6 +54,8 @@ export class MarketHealth {
   /** The newest slot that ingest reported. 0: none so far. */
   slot = 0;
   #slotAtMs = 0;
+  /** Venues of which ingest cannot decode many events. Another list only if they are others. */
+  changedVenues: readonly VenueName[] = [];
   /** Time since ingest last saw a newer slot, when it reported. Null: it reported none. */
   reportedSlotAgeMs: number | null = null;
   /** The last report of a slot, and when the slot was seen. A process that is stopped leaves its last report. */
@@ -107,6 +110,9 @@ export class MarketHealth {
     if (this.reportedSlotAgeMs !== null && report !== this.#slotReport.text) {
       this.#slotReport = { text: report, seenAtMs: nowMs - this.reportedSlotAgeMs };
     }
+    const reported = status['changedVenues'];
+    const changed = Array.isArray(reported) ? venueNames.filter((name) => reported.includes(name)) : [];
+    if (changed.join() !== this.changedVenues.join()) this.changedVenues = changed;
     if (typeof status['simulated'] === 'boolean') this.simulated = status['simulated'];
     if (typeof status['slot'] === 'number' && status['slot'] > 0) {
       this.slot = status['slot'];

@@ -35,6 +35,7 @@ export interface HubOptions {
   /** Serve PumpPortal clients without a key. */
   readonly servesKeyless: boolean;
   readonly slotAgeMs: StreamParts['slotAgeMs'];
+  readonly changedVenues: StreamParts['changedVenues'];
   readonly clock?: Clock;
   readonly log: Logger;
 }

@@ -1,4 +1,5 @@
 import type { BusSubscriber } from '@sluice/shared/bus/bus.ts';
+import type { VenueName } from '@sluice/shared/wire/venues.ts';
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { PumpPortalDialect } from '../dialects/pumpportal.ts';
@@ -22,6 +23,8 @@ export interface StreamParts {
   readonly heartbeats: HeartbeatRooms;
   /** Time since ingest last saw a newer slot; null before its first report. */
   readonly slotAgeMs: () => number | null;
+  /** Venues of which ingest cannot decode many events. Another list only if they are others. */
+  readonly changedVenues: () => readonly VenueName[];
   readonly stats: StreamStats;
   readonly clock: Clock;
   readonly log: Logger;

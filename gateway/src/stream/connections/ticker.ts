@@ -48,12 +48,23 @@ export class Ticker {
     for (let at = 0; at < sliceCount; at += sliceCount / slowChecksPerSecond) slowConsumers.check((slice + at) % sliceCount);
     this.#checkSilence(members);
     heartbeats.beat(slice);
+    this.#tellLayouts(members);
     for (const connection of members) {
       if (connection.heartbeatRoom !== null || !getsHeartbeats(connection)) continue;
       sendHeartbeat(connection, this.#parts);
       connection.heartbeatAtTick = tick;
     }
     fanout.tick(tick);
+  }
+
+  /** Each connection learns of a change within a second, and a new one of what has changed before. */
+  #tellLayouts(members: ReadonlySet<Connection>): void {
+    const venues = this.#parts.changedVenues();
+    for (const connection of members) {
+      if (connection.changedVenues === venues || !getsHeartbeats(connection)) continue;
+      if (connection.changedVenues !== null || venues.length > 0) connection.notify({ op: 'layout', venues: [...venues] });
+      connection.changedVenues = venues;
+    }
   }
 
   #checkSilence(members: ReadonlySet<Connection>): void {

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { closeCode, silentCloseCode } from '@sluice/shared/wire/stream/close-codes.ts';
 import type { Format } from '@sluice/shared/wire/stream/frames.ts';
+import type { VenueName } from '@sluice/shared/wire/venues.ts';
 import type { Notice, Reply } from '@sluice/shared/wire/stream/replies.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { StreamSocket, SocketHandlers } from '../../transport/transport.ts';
@@ -81,6 +82,8 @@ export class Connection implements SocketHandlers, ReplayClient {
   /** Topics followed through PumpPortal's protocol. Null until the first one. */
   dialectTopics: Set<string> | null = null;
   heartbeatRoom: HeartbeatRoom | null = null;
+  /** What this client knows of venues whose events cannot be decoded; null: nothing yet. */
+  changedVenues: readonly VenueName[] | null = null;
   heartbeatAtTick = 0;
   /** The slice of a second in which its heartbeats and checks are due. */
   readonly slice: number;

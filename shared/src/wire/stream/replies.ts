@@ -4,6 +4,8 @@ import { CommandId } from './commands.ts';
 import { candleIntervalNames } from '../values/intervals.ts';
 import { channelNames } from './topics.ts';
 import { streamLimits } from './limits.ts';
+import { Venue } from '../values/event-parts.ts';
+import { venueNames } from '../venues.ts';
 import { planNames, scopes } from '../values/plans.ts';
 import {
   Address,
@@ -150,6 +152,11 @@ export const Gap = notice(
     ),
   },
 );
+export const Layout = notice(
+  'layout',
+  'Many events of these venues could not be decoded in the last minutes, because their programs may have changed: events of them may be missing or late. Sent when the list changes; empty: all venues are read again.',
+  { venues: Type.Array(Venue, { maxItems: venueNames.length }) },
+);
 export const Draining = notice('draining', 'The gateway is about to restart; a close with 4012 follows.', {
   reconnectWithinMs: Ms('Reconnect after a random part of this time.'),
 });
@@ -175,7 +182,7 @@ export const replySchemas = {
   pong: PongReply,
   error: ErrorReply,
 } as const;
-export const noticeSchemas = { heartbeat: Heartbeat, gap: Gap, draining: Draining } as const;
+export const noticeSchemas = { heartbeat: Heartbeat, gap: Gap, layout: Layout, draining: Draining } as const;
 
 export type AuthenticatedReply = Static<typeof AuthenticatedReply>;
 export type SubscribedReply = Static<typeof SubscribedReply>;
@@ -185,9 +192,10 @@ export type PongReply = Static<typeof PongReply>;
 export type ErrorReply = Static<typeof ErrorReply>;
 export type Heartbeat = Static<typeof Heartbeat>;
 export type Gap = Static<typeof Gap>;
+export type Layout = Static<typeof Layout>;
 export type Draining = Static<typeof Draining>;
 export type Reply = AuthenticatedReply | SubscribedReply | UnsubscribedReply | SubscriptionsReply | PongReply | ErrorReply;
-export type Notice = Heartbeat | Gap | Draining;
+export type Notice = Heartbeat | Gap | Layout | Draining;
 export type JoinPosition = Static<typeof JoinPosition>;
 export type RejectedKey = Static<typeof RejectedKey>;
 export type SnapshotFrame = Static<typeof SnapshotFrame>;
