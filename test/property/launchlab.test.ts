@@ -4,6 +4,7 @@ import { readTransaction, type TransactionInstruction } from '@sluice/shared/sol
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedMint, type QuotedPool, type QuotedTrade } from '@sluice/venues/seam/quoting.ts';
+import { readTrade } from '@sluice/trading/signer/checks/trade-instruction.ts';
 import { launchLab } from '../../venues/src/raydium/launchlab/index.ts';
 import * as layout from '../../venues/src/raydium/launchlab/layout.ts';
 import * as program from '../../venues/src/raydium/launchlab/program.ts';
@@ -209,9 +210,23 @@ describe.skipIf(!fixturesPresent)(`orders on LaunchLab (${fixturesNote})`, () =>
     // The older program took no accounts for fees, and nothing recorded shows who the creators are.
     expect(addresses.slice(0, Math.min(accounts.length, 17))).toEqual(accounts.slice(0, 17));
     expect(addresses).toHaveLength(18);
+    const wrapped = new Map([
+      [
+        { programId: '', accounts: [], data: new Uint8Array(0) },
+        { address: accounts[6]!, lamports: 1n },
+      ],
+    ]);
     expect(built.baseAccount).toBe(tokenAddress(accounts[0]!, curve.mint, tokenProgram));
     expect(Buffer.from(built.instruction.data.subarray(0, 16))).toEqual(Buffer.from(data.subarray(0, 16)));
     expect(built.instruction.data).toHaveLength(data.length);
+    const signed = { ...built.instruction, accounts: addresses };
+    expect(readTrade(signed, { wallet: accounts[0]!, opened: wrapped, poolAccount: null })).toMatchObject({
+      side: quote.side,
+      pool: accounts[4],
+      baseMint: curve.mint,
+      quoteMint: wrappedSolMint,
+      maxIn: slippageBounds(trade, quote, 100n).maxIn,
+    });
   });
 });
 
