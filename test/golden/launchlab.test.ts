@@ -1,4 +1,4 @@
-import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { decodeData } from '@sluice/venues/seam/decode-data.ts';
 import type { DecodeContext, VenueEvent } from '@sluice/venues/seam/venue.ts';
@@ -7,6 +7,7 @@ import { migrationForms, poolOf, programId, tradeDiscriminators } from '../../ve
 import { createHarness } from '../ingest/harness.ts';
 import { wholeSighting } from '../ingest/sightings.ts';
 import { describe, expect, it } from 'vitest';
+import taxedSale from './recordings/launchlab-sale-with-transfer-fee.json' with { type: 'json' };
 import { fixtureJson, fixturesNote, fixturesPresent } from './fixtures.ts';
 
 const launchFile = 'initialize_and_buy_mqSGNwKK8GZW';
@@ -18,9 +19,9 @@ function answerOf(file: string): object {
 }
 
 /** The events with their paths, as ingest reads them from the whole transaction; any fault fails the test. */
-function eventsIn(file: string): readonly (readonly [path: string, event: VenueEvent])[] {
+function eventsIn(answer: object): readonly (readonly [path: string, event: VenueEvent])[] {
   const { pipeline, faults } = createHarness();
-  const reading = pipeline.decoder.read(wholeSighting(answerOf(file)));
+  const reading = pipeline.decoder.read(wholeSighting(answer));
   if (reading.kind !== 'read' || faults.length > 0) throw new Error(JSON.stringify([reading.kind, faults]));
   return reading.transaction.events.map(({ path, event }) => [path, event]);
 }
@@ -38,7 +39,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions of LaunchLab (${fixture
     const uri = 'https://ipfs.io/ipfs/bafkreic5ycsovdyioagcsgawljbz3yy3s6f6oxivjtqd6y4acrsr6f6tsa';
     const { mint, pool, trader, platform } = launch;
     const opening = { virtualBase: 1_066_666_666_666_666n, virtualQuote: 10_000_000_000n, realBase: 800_000_000_000_000n, realQuote: 0n };
-    expect(eventsIn(launchFile)).toEqual([
+    expect(eventsIn(answerOf(launchFile))).toEqual([
       [
         '2',
         {
@@ -92,7 +93,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions of LaunchLab (${fixture
   });
 
   it('a purchase of an exact amount, and a sale through a router in the newer layout', () => {
-    expect(eventsIn(buyOutFile)).toEqual([
+    expect(eventsIn(answerOf(buyOutFile))).toEqual([
       [
         '6',
         {
@@ -121,7 +122,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions of LaunchLab (${fixture
       ],
     ]);
     // The event is logged too, but counts once.
-    expect(eventsIn(sellFile)).toEqual([
+    expect(eventsIn(answerOf(sellFile))).toEqual([
       [
         '3.0',
         {
@@ -170,6 +171,39 @@ describe.skipIf(!fixturesPresent)(`recorded transactions of LaunchLab (${fixture
   });
 });
 
+it('a sale of a coin with a transfer fee: the event counts what arrived, and the transfer shows what was paid', () => {
+  expect(eventsIn(taxedSale)).toEqual([
+    [
+      '1.0',
+      {
+        ...rest,
+        pool: 'HcB1nwuqh1csZRJaHPJbpByJ8v5CQcbfi2uVbZcXP5Kx',
+        pair: { baseMint: 'KUCxmmJJYmnzTbKWiXhauwxoa81Z38tC7FJtqti6Bhz', quoteMint: 'pSo1f9nQXWgXibFtKf7NWYxb5enAM4qfP6UJSiXRQfL' },
+        side: 'sell',
+        trader: 'HjZDoz5NbpZd94ZqqrqdpnVUaNPshUCqHVtaAoShYevW',
+        // What the vault received; 1 % of the 17,024,145.555948 coins that the trader gave was withheld.
+        baseAmount: 16_853_904_100_388n,
+        quoteAmount: 921_558_070n,
+        before: { priceQuote: 40_542_133_061n, priceBase: 724_600_426_852_060n },
+        priceQuote: 39_620_574_991n,
+        priceBase: 741_454_330_952_448n,
+        reserves: {
+          virtualBase: 741_454_330_952_448n,
+          virtualQuote: 39_620_574_991n,
+          realBase: 461_528_725_354_906n,
+          realQuote: 12_242_992_613n,
+        },
+        fees: [
+          { kind: 'protocol', amount: 2_303_896n, bps: 25, coin: 'quote' },
+          { kind: 'platform', amount: 9_215_580n, bps: 100, coin: 'quote' },
+          { kind: 'transfer', amount: 170_241_455_560n, bps: 100, coin: 'base' },
+        ],
+        feeTotal: 11_519_476n,
+      },
+    ],
+  ]);
+});
+
 /** Logged on mainnet, 147 bytes. */
 const loggedTrade = Buffer.from(
   'vdt/007mYe57J0nr1ttuiFgOVMjM0EfMt3+fGYuNhZt8W2Z3HE3ggQB4xftR0QIA3nQOPunPAwDXrzD8BgAAAKblBzi8IwIAeHeB7wgAAAAwcQ7noS8CAJgb/WMJAAAAAGcEdgAAAACKiwav5QsAAPCHSwAAAAAAwB8uAQAAAAAwGw8AAAAAAAAAAAAAAAAAAAAB',
@@ -185,6 +219,19 @@ function decodeIn(context: Partial<DecodeContext>, emitting: { accounts: readonl
   return events;
 }
 
+it('what a coin withheld from a purchase follows from the balance, if it is exactly a fee', () => {
+  const on = Object.assign([...accounts], { 4: '9HjtrQriVJaxaTxszNsnxKM5yH55mpRVpD7dL2Sw58cx', 11: token2022Program });
+  const emitting = { accounts: on, data: tradeDiscriminators.buyExactIn };
+  const withheldWith = (after: bigint): unknown => {
+    const tokenBalances = [{ account: 'account 5', mint: 'account 9', decimals: 6, owner: null, before: 7n, after }];
+    const [trade] = decodeIn({ tokenBalances }, emitting);
+    return trade?.type === 'trade' && trade.fees.find(({ kind }) => kind === 'transfer');
+  };
+  // 3 % of 13,081,111.858058, rounded up.
+  expect(withheldWith(7n + 12_688_678_502_316n)).toEqual({ kind: 'transfer', amount: 392_433_355_742n, bps: 300, coin: 'base' });
+  for (const after of [12_688_678_502_317n, 13_081_111_858_058n, 1_000n]) expect(withheldWith(7n + after)).toBeUndefined();
+});
+
 it('the purchase of the last tokens completes the curve', () => {
   const on = Object.assign([...accounts], { 4: '9HjtrQriVJaxaTxszNsnxKM5yH55mpRVpD7dL2Sw58cx' });
   const emitting = { accounts: on, data: tradeDiscriminators.buyExactIn };
@@ -198,13 +245,26 @@ it('the purchase of the last tokens completes the curve', () => {
   ]);
 });
 
+/** Accounts of a migration that a node of the network simulated in 2026-10. It moved 206,900,000 coins and 85.000000002 SOL. */
+const simulated = {
+  1: '5MXJJGTeizcFBEsh18FSjGNAMNmnLenj81bBsnDESTNK',
+  2: wrappedSolMint,
+  3: '4E876qZTE9FJMrBzgVtBrSrzz2TLivB5Y5QXPjB4gZL7',
+  4: 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C',
+  5: '8ezeiuLcojAyCmemKwt2wokjwPRxJFknp8rnuarMsWRT',
+  8: 'DBodrLikipVWk2uwMbYMt4tXLzBUV1cAy2x2BG8zgWVa',
+  9: '2dGvQdfViqdKXkhLVXJKRzCDNv1YQX5UZZWmdgZ4YS8P',
+  17: '6b9LRWdzAEpiVZm2WmAJSTkpXwJ6uu9zWtHfupN3iStS',
+};
+
 it.each([0, 1, 2])('migration %i names the pool that follows, and what its vaults received', (index) => {
   const form = migrationForms[index]!;
-  const on = Object.assign([...accounts], { [form.programAt]: form.toProgram });
+  const on = Object.assign([...accounts], { [form.programAt]: form.toProgram }, index === 0 ? simulated : {});
   const balance = (at: number, after: bigint) => ({ account: on[at]!, mint: '', decimals: 6, owner: null, before: 5n, after });
   const tokenBalances = [balance(form.toVaults[1], 85n), balance(form.toVaults[0], 206n), balance(form.fromPool, 9n)];
   const events = decodeIn({ record: 'instruction', data: form.discriminator, tokenBalances }, { accounts: on, data: form.discriminator });
   const [mint, quoteMint, fromPool, toPool] = [on[1], on[2], on[form.fromPool], on[form.toPool]];
+  if (index === 0) expect(poolOf(mint!, quoteMint!)).toBe(fromPool);
   const pools = { mint, quoteMint, fromPool, toVenue: form.toVenue, toPool };
   expect(events).toEqual([{ type: 'migrated', ...pools, baseAmount: 201n, quoteAmount: 80n, fee: 0n, timestamp: null }]);
 });

@@ -156,6 +156,14 @@ describe('quotes of LaunchLab', () => {
     expect(quote.after).toMatchObject({ virtualQuote: 70_333_090_671n, virtualBase: 457_703_239_451_566n });
   });
 
+  it('a sale of a coin with a transfer fee: only what arrives counts', () => {
+    const fee = { epoch: 0n, maxFee: 10n ** 15n, bps: 100 };
+    const numbers = [793_100_000_000_000n, 1_073_025_605_597_542n, 27_377_582_378n, 348_425_178_745_482n, 13_164_550_683n];
+    const taxed = opened({ ...bonk, numbers }, { transferFee: { older: fee, newer: fee, configAuthority: null, withdrawAuthority: null } });
+    const quote = given(taxed, { exact: 'baseIn', amount: 17_024_145_555_948n });
+    expect([quote.traderQuote, quote.fees.map(({ amount }) => amount)]).toEqual([910_038_594n, [2_303_896n, 9_215_580n, 170_241_455_560n]]);
+  });
+
   it('a purchase of more than is left gets the rest, and completes the curve', () => {
     const pool = opened(bonk);
     const left = 793_100_000_000_000n - 145_510_965_933_100n;
@@ -163,7 +171,7 @@ describe('quotes of LaunchLab', () => {
     const quote = given(pool, { exact: 'quoteIn', amount: 10n ** 12n });
     expect(quote).toEqual({ ...rest, cut: true });
     expect(quote).toMatchObject({ baseAmount: left, completes: true, cut: true, after: { realBase: 0n } });
-    // The goal is 85 SOL. Rounding adds two lamports.
+    // The goal is 85 SOL. Rounding adds two lamports, as in the simulated migration of such a curve.
     expect(quote.after!.realQuote).toBe(85_000_000_002n);
   });
 

@@ -1,9 +1,19 @@
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { hasPrefix, viewOf, type BorshReader } from '@sluice/shared/solana/encoding/bytes.ts';
+import { token2022Program } from '@sluice/shared/solana/well-known.ts';
 import { stateOfReserves } from '../../kit/constant-product.ts';
 import { accountDecoder, recordDecoder } from '../../kit/decode.ts';
 import { swapTrade, type Charge } from '../../kit/swap-trade.ts';
-import type { CurveAccount, CurveMigrated, DecodeContext, TokenCreated, TokenTerms, VenueEvent } from '../../seam/venue.ts';
+import { sentFrom } from '../../kit/transfers.ts';
+import type {
+  CurveAccount,
+  CurveMigrated,
+  DecodeContext,
+  EmittingInstruction,
+  TokenCreated,
+  TokenTerms,
+  VenueEvent,
+} from '../../seam/venue.ts';
 import { openingNumbers, reservesOf, type CurveNumbers } from './curve.ts';
 import { oldTradeLength, pool as poolAt, poolMinLength, statusFunding } from './layout.ts';
 import * as program from './program.ts';
@@ -26,16 +36,37 @@ function readAmounts(reader: BorshReader) {
 }
 
 /** The accounts of the trade instruction on this pool that emitted the event; null if another instruction did. */
-function tradeOn(pool: string, { accounts, data }: { readonly accounts: readonly string[]; readonly data: Uint8Array }) {
+function tradeOn(pool: string, { accounts, data }: EmittingInstruction, isSell: boolean) {
   const { tradeAccounts: at, tradeInstructions } = program;
   const [trader, baseMint, quoteMint] = [accounts[at.user], accounts[at.baseMint], accounts[at.quoteMint]];
   if (accounts[at.pool] !== pool || !tradeInstructions.some((discriminator) => hasPrefix(data, discriminator))) return null;
-  return trader === undefined || baseMint === undefined || quoteMint === undefined ? null : { trader, pair: { baseMint, quoteMint } };
+  if (trader === undefined || baseMint === undefined || quoteMint === undefined) return null;
+  const [base, quote] = [accounts[at.userBase]!, accounts[at.userQuote]!];
+  const [input, output] = isSell ? [base, quote] : [quote, base];
+  const outputProgram = accounts[isSell ? at.quoteProgram : at.baseProgram];
+  return { shown: { trader, pair: { baseMint, quoteMint } }, input, output, outputProgram };
+}
+
+const basisPoints = 10_000n;
+/** The highest fee on transfers that a launch can set. */
+const maxTransferBps = 500n;
+
+/**
+ * What a coin withheld of what was sent to the trader, by the balance of the trader's account. It counts only if it is exactly a fee: other transfers of the same
+ * transaction would not leave a whole rate.
+ */
+function withheldOf(sent: bigint, account: string, { tokenBalances }: DecodeContext): bigint {
+  const balance = tokenBalances?.find((one) => one.account === account);
+  if (balance === undefined || sent === 0n) return 0n;
+  const withheld = sent - (balance.after - balance.before);
+  const bps = (withheld * basisPoints) / sent;
+  const isFee = bps > 0n && bps <= maxTransferBps && withheld === (sent * bps + basisPoints - 1n) / basisPoints;
+  return isFee ? withheld : 0n;
 }
 
 /**
- * `amount_in` is what the trader pays and `amount_out` what the trader receives, fees included. What goes through the curve is the change of `real_base` and
- * `real_quote`. The buy that sells the last token completes the curve.
+ * `amount_in` is what reaches the vault and `amount_out` what is sent to the trader, after fees. What goes through the curve is the change of `real_base` and
+ * `real_quote`. What a coin withholds from its transfers is not in the event. The buy that sells the last token completes the curve.
  */
 function readTrade(reader: BorshReader, context: DecodeContext): VenueEvent | VenueEvent[] | string | null {
   const pool = reader.address();
@@ -49,28 +80,33 @@ function readTrade(reader: BorshReader, context: DecodeContext): VenueEvent | Ve
   const [base, quote] = isSell ? [baseBefore - realBase, quoteBefore - realQuote] : [realBase - baseBefore, realQuote - quoteBefore];
   const [through, left] = isSell ? [base, quote] : [quote, base];
   const fees = protocol + platform + creator + share;
-  const [withheldIn, withheldOut] = isSell ? [amountIn - through, left - fees - amountOut] : [amountIn - fees - through, left - amountOut];
-  if (base < 0n || quote < 0n || withheldIn < 0n || withheldOut < 0n) return 'has an invalid amount';
+  const [feesIn, feesOut] = isSell ? [0n, fees] : [fees, 0n];
+  if (base < 0n || quote < 0n || amountIn < through + feesIn || amountOut > left - feesOut) return 'has an invalid amount';
   const emitting = context.instruction();
   if (emitting === null) return null;
-  const swap = tradeOn(pool, emitting);
+  const swap = tradeOn(pool, emitting, isSell);
   if (swap === null) return 'was emitted by an instruction that is not a trade on its curve';
+  // Zero if the transaction is in a form without the bytes of its transfers.
+  const sent = sentFrom(emitting, swap.input);
+  const paid = sent > amountIn ? sent : amountIn;
+  const received = left - feesOut;
+  const withheld = swap.outputProgram === token2022Program ? withheldOf(received, swap.output, context) : 0n;
   const [charged, side] = isSell ? ([left, 'out'] as const) : ([through + fees, 'in'] as const);
   const charges: readonly Charge[] = [
     ['protocol', protocol, charged, side],
     ['platform', platform, charged, side],
     ['creator', creator, charged, side],
     ['share', share, charged, side],
-    ['transfer', withheldIn, amountIn, 'in'],
-    ['transfer', withheldOut, amountOut + withheldOut, 'out'],
+    ['transfer', paid - through - feesIn, paid, 'in'],
+    ['transfer', withheld, received, 'out'],
   ];
   const { virtualQuote: priceQuote, virtualBase: priceBase } = before;
   const trade = swapTrade(
     { isSell, through, left, charges },
-    { pool, ...swap, before: { priceQuote, priceBase }, ...stateOfReserves(reserves) },
+    { pool, ...swap.shown, before: { priceQuote, priceBase }, ...stateOfReserves(reserves) },
   );
   if (isSell || (reserves.realBase > 0n && status === statusFunding)) return trade;
-  return [trade, { type: 'completed', mint: swap.pair.baseMint, pool, quoteMint: swap.pair.quoteMint, timestamp: null }];
+  return [trade, { type: 'completed', mint: swap.shown.pair.baseMint, pool, quoteMint: swap.shown.pair.quoteMint, timestamp: null }];
 }
 
 /** The event names neither the coins nor the platform. The instruction has them. */
