@@ -16,7 +16,7 @@ function contentsOf(...pools: readonly string[]): TransactionContents {
     const event = pool.startsWith('*') ? { type: 'created', pool: pool.slice(1) } : { type: 'trade', pool };
     return { venue: 'pump', path: '0', event };
   }) as unknown as TransactionContents['events'];
-  const nothing = { feePayer: null, blockTime: null, tokenBalances: null, digest: 0, outcomes: [], fault: null, refused: 0 };
+  const nothing = { feePayer: null, index: null, blockTime: null, tokenBalances: null, digest: 0, outcomes: [], fault: null, refused: 0 };
   return { kind: 'read', ...nothing, events };
 }
 

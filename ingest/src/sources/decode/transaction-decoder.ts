@@ -8,7 +8,8 @@ import {
 import { readLogs, type LogListeners, type LogReading } from '@sluice/shared/solana/transaction/logs.ts';
 import type { VenueName } from '@sluice/shared/wire/venues.ts';
 import type { DecodeContext, DecodeOutcome, EmittingInstruction, RecordKind, Venue, VenueEvent } from '@sluice/venues/seam/venue.ts';
-import { emittingInstruction } from './emitting-instruction.ts';
+import { emittingInstruction } from '@sluice/venues/seam/emitting-instruction.ts';
+import { noteBurnedLp } from './lp-tokens.ts';
 
 export interface LocatedEvent {
   readonly venue: VenueName;

@@ -20,7 +20,7 @@ export const signing: VenueSigning = {
         return pool === null ? null : [pool.coinMint, pool.pcMint];
       },
     },
-    limits: { maxInAt: 1, minOutAt: 9, exactInAt: null },
+    limits: { maxInAt: 1, minOutAt: 9, mode: null },
     zeros: [],
   })),
   createdBytes: [],

@@ -20,7 +20,7 @@ export const signing: VenueSigning = {
         return pool === null ? null : [pool.mint0, pool.mint1];
       },
     },
-    limits: { maxInAt: 8, minOutAt: 16, exactInAt: null },
+    limits: { maxInAt: 8, minOutAt: 16, mode: null },
     zeros: [],
   })),
   createdBytes: [],
