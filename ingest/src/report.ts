@@ -1,7 +1,7 @@
 import { nodeTextOf, shownText, type NodeText } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { DecodeFault } from './pipeline/decode.ts';
-import { LayoutWatch } from './layout-watch.ts';
+import { LayoutWatch } from './pipeline/layout-watch.ts';
 import type { IngestStats } from './stats.ts';
 
 /** Each kind of fault is logged at most once in this time. */

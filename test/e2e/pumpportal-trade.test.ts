@@ -404,7 +404,7 @@ describe('refusals', { timeout: timeoutMs }, () => {
     ['too much of a fee', { priorityFee: 0.11 }, ['priorityFee']],
     ['no address', { publicKey: 'me' }, ['publicKey']],
     ['no mint', { mint: undefined }, ['mint']],
-    ['several at once', { mint: undefined, amount: 'x', pool: 'bonk' }, ['amount', 'mint', 'pool']],
+    ['several at once', { mint: undefined, amount: 'x', pool: 'moonshot' }, ['amount', 'mint', 'pool']],
     [
       'several at once, with a flag',
       { denominatedInSol: 'maybe', skipPreflight: 'no', slippage: 101, priorityFee: 5, pool: 'meteora-damm-v1' },
@@ -462,7 +462,7 @@ describe('refusals', { timeout: timeoutMs }, () => {
     const six = Array.from({ length: 6 }, () => body());
     expect(await refusal(await postJson('/api/trade-local', six))).toEqual(wrong('(body)'));
     expect(await refusal(await postJson('/api/trade-local', []))).toEqual(wrong('(body)'));
-    expect(await refusal(await postJson('/api/trade-local', [body(), body({ pool: 'bonk' })]))).toEqual(wrong('1.pool'));
+    expect(await refusal(await postJson('/api/trade-local', [body(), body({ pool: 'moonshot' })]))).toEqual(wrong('1.pool'));
     expect(await refusal(await postJson('/api/trade-local', [body({ priorityFee: undefined })]))).toEqual(wrong('0.priorityFee'));
     const unknown = await refusal(await postJson('/api/trade-local', [body(), body({ mint: signer.publicKey })]));
     expect(unknown).toMatchObject({ code: 'INVALID_MINT', details: { order: 1 } });

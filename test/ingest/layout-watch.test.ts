@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LayoutWatch } from '../../ingest/src/layout-watch.ts';
+import { LayoutWatch } from '../../ingest/src/pipeline/layout-watch.ts';
 import { ingestParts } from '../../ingest/src/metrics.ts';
 
 const counts = (decoded: number, malformed: number) => ({ events: { decoded, ignored: 0, unknown: 0, malformed } });

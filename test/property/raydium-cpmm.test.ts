@@ -319,16 +319,16 @@ it.skipIf(!isPresent)(
           };
           readLogs(result.logs, take, (program) => program === programId);
           const after = balances();
-          const moved = after.map((amount, at) => (isDeposit ? amount - before[at]! : before[at]! - amount));
+          const changes = after.map((balance, index) => (isDeposit ? balance - before[index]! : before[index]! - balance));
           const [event] = events;
           expect(event).toMatchObject({
             type: isDeposit ? 'liquidityAdded' : 'liquidityRemoved',
             pool: poolAddress,
             provider: trader.publicKey,
             pair: { baseMint: mints[0], quoteMint: mints[1] },
-            baseAmount: moved[0],
-            quoteAmount: moved[1],
-            lpAmount: moved[2],
+            baseAmount: changes[0],
+            quoteAmount: changes[1],
+            lpAmount: changes[2],
           });
           if (event?.type !== 'liquidityAdded' && event?.type !== 'liquidityRemoved') throw new Error('no event');
           const account = raydiumCpmm.decodeAccount(world.machine.account(poolAddress)!.data);

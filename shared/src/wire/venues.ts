@@ -48,6 +48,8 @@ export const quotedVenueNames: readonly VenueName[] = namesOf(({ quoted }) => qu
 export const tradedVenueNames: readonly VenueName[] = namesOf(({ traded }) => traded);
 /** Where the order of a PumpPortal client goes that names no pool, as with PumpPortal. */
 export const pumpPortalVenue: VenueName = 'pump';
+/** PumpPortal's names of venues that are not ours. */
+export const pumpPortalPools: Readonly<Record<string, VenueName>> = { raydium: 'raydium-amm', bonk: 'launchlab' };
 
 /** The name that people use. */
 export function venueLabel(name: string): string {

@@ -64,7 +64,7 @@ it('a pool that opens while the coin is followed counts from then on, and its ac
   const log = createLog({ level: 'silent', name: 'test' });
   const directory = { poolsOf: async () => [...known] };
   const markets = new Markets({
-    pools: new PoolReader({ reader: reader as never, venues: [raydiumAmm], directory: directory as never, log }),
+    pools: new PoolReader({ reader: reader as never, venues: [raydiumAmm], directory, log }),
     accounts: {
       follow: (address) => followed.add(address).has(address),
       release: (address) => void followed.delete(address),

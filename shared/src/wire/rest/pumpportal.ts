@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { pumpPortalVenue, tradedVenueNames, type VenueName } from '../venues.ts';
+import { pumpPortalPools, pumpPortalVenue, tradedVenueNames } from '../venues.ts';
 import { OrderStatus } from '../orders/orders.ts';
 import { defineEndpoint, expiryHeader, keylessQuota } from './endpoint.ts';
 import { slippageLimits } from './quote.ts';
@@ -28,9 +28,6 @@ import {
 
 /** `maxSol`: SOL that a buy may spend. `maxSlippage`: percent. `maxPriorityFee`: SOL. They are wider than those of `/trade/*`, like PumpPortal's. */
 export const pumpPortalLimits = { maxSol: 100, maxSlippage: 100, maxPriorityFee: 0.1, maxBatch: 5 } as const;
-
-/** PumpPortal's names of venues that are not ours. */
-export const pumpPortalPools: Readonly<Record<string, VenueName>> = { raydium: 'raydium-amm' };
 
 /** The fields that are true or false. */
 export const pumpPortalFlags = ['denominatedInSol', 'skipPreflight', 'isMayhemMode', 'isCashback', 'jitoOnly'] as const;

@@ -6,7 +6,6 @@ import {
   type PumpPortalAnswer,
   type PumpPortalBody,
   pumpPortalFlags,
-  pumpPortalPools,
   pumpPortalLimits,
 } from '@sluice/shared/wire/rest/pumpportal.ts';
 import { expiryHeader } from '@sluice/shared/wire/rest/endpoint.ts';
@@ -22,7 +21,7 @@ import type { TradeRequest } from '../../../prepare/request.ts';
 import { answerOnce } from '../idempotency.ts';
 import { orderEndpoint, type OrderAnswer, type OrderCall, type OrderEndpoint } from '../../order-call.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import { pumpPortalVenue } from '@sluice/shared/wire/venues.ts';
+import { pumpPortalPools, pumpPortalVenue } from '@sluice/shared/wire/venues.ts';
 import { slippageLimits } from '@sluice/shared/wire/rest/quote.ts';
 import { partsPerMillion, rawOfText } from '../../../quote/amounts.ts';
 import type { OrderAmount } from '../../../quote/order.ts';

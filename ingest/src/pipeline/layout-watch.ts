@@ -1,4 +1,4 @@
-import type { VenueCounts } from './pipeline/decode.ts';
+import type { VenueCounts } from './decode.ts';
 
 /** Events of this time count. */
 const windowMs = 300_000;
