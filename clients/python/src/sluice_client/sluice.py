@@ -41,6 +41,8 @@ from .wire import (
     PaperWallet,
     PaperWalletBody,
     Portfolio,
+    PoolsEvent,
+    PoolsFilter,
     PricesEvent,
     PricesFilter,
     QuoteAnswer,
@@ -130,6 +132,11 @@ class Sluice:
     def subscribe(
         self, channel: Literal["candles"], **options: Unpack[SubscribeOptions[CandlesEvent]]
     ) -> Subscription[CandlesEvent]: ...
+
+    @overload
+    def subscribe(
+        self, channel: Literal["pools"], **options: Unpack[FilteredOptions[PoolsEvent, PoolsFilter]]
+    ) -> Subscription[PoolsEvent]: ...
 
     @overload
     def subscribe(

@@ -12,6 +12,7 @@ import { AsOf, Card, Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
 import { NameMark, Outside, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
 import { useStore } from '../state/store.ts';
 import { CandleChart } from './chart.tsx';
+import { Liquidity } from './liquidity.tsx';
 import { Holders, Pools } from './pools-and-holders.tsx';
 import { Tape } from '../parts/tape.tsx';
 import { Ticket } from '../trading/ticket/order-ticket.tsx';
@@ -61,6 +62,7 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
           />
           <Facts info={info} readAtMs={readAtMs} isSimulated={isSimulated} />
           <Pools info={info} readAtMs={readAtMs} />
+          <Liquidity mint={mint} mainPool={info.poolAddress} />
           <Holders mint={mint} creator={info.creator} />
         </div>
       </div>
