@@ -13,12 +13,12 @@ it('names a venue while more than a twentieth of its events cannot be decoded', 
   watch.take({ pump: counts(1_100, 5), 'meteora-dlmm': counts(15, 7) }, 2_000);
   expect(watch.changed).toEqual(['meteora-dlmm']);
   // It stays until a whole window shows that the events are read again.
-  for (const [atMs, expected] of [
-    [301_000, ['meteora-dlmm']],
-    [400_000, ['meteora-dlmm']],
-    [602_000, []],
+  for (const [atMs, decoded, expected] of [
+    [301_000, 15, ['meteora-dlmm']],
+    [400_000, 1_000, ['meteora-dlmm']],
+    [602_000, 1_000, []],
   ] as const) {
-    watch.take({ pump: counts(1_100, 5), 'meteora-dlmm': counts(15 + atMs, 7) }, atMs);
+    watch.take({ pump: counts(1_100, 5), 'meteora-dlmm': counts(decoded, 7) }, atMs);
     expect(watch.changed).toEqual(expected);
   }
 });
