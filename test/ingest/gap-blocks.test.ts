@@ -76,8 +76,11 @@ const fail =
   };
 
 /** What was read of each transaction, in order: everything but the time. */
+/** Without the place in the block, which only blocks show. */
 const readingsOf = ({ answers }: Read): unknown[] =>
-  answers.map((answer) => (answer.kind === 'read' ? { ...answer, transaction: { ...answer.transaction, receivedUs: 0 } } : answer));
+  answers.map((answer) =>
+    answer.kind === 'read' ? { ...answer, transaction: { ...answer.transaction, receivedUs: 0, index: null } } : answer,
+  );
 
 /** Slots that lack at least eight transactions. */
 function fullSlots(missing: readonly Listed[]): number[] {

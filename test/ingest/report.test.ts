@@ -25,7 +25,12 @@ describe('the report of faults', () => {
     const report = new Report(recordingLog(lines), ['https://rpc.test/v2/PathKey9', 'wss://rpc.test/?x-token=TokenKey9']);
     const samples = ['ray_log: http://rpc.test/v2/PathKey9', 'a TOKENKEY9 of it', 'a harmless text'].map((text) => btoa(text));
     for (const [at, sampleBase64] of samples.entries()) report.note({ ...unknown(`${at}`), sampleBase64 });
-    report.write({ publisher: { dropped: 0, buffered: 0 }, notifications: { malformed: 0 }, endpoints: [] } as unknown as IngestStats);
+    report.write({
+      venues: {},
+      publisher: { dropped: 0, buffered: 0 },
+      notifications: { malformed: 0 },
+      endpoints: [],
+    } as unknown as IngestStats);
     const shown = ['(hidden)', '(hidden)', samples[2]];
     expect(report.faults.map(({ sampleBase64 }) => sampleBase64)).toEqual(shown);
     expect(lines.map(({ data }) => data['sampleBase64'])).toEqual(shown);
