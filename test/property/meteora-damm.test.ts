@@ -162,7 +162,7 @@ describe('records by the IDL', () => {
           provider: address(6),
           baseAmount: change === 0 ? a : grossA,
           quoteAmount: change === 0 ? b : grossB,
-          lpAmount: null,
+          lpAmount: 2n ** 100n,
           left: { base: leftA, quote: leftB },
           state: null,
           timestamp: null,
@@ -220,8 +220,19 @@ describe('records by the IDL', () => {
     }
   });
 
+  it('liquidity that is locked for good, and for a time', () => {
+    const forGood = { pool: key(1), position: key(5), lock_liquidity_amount: 2n ** 90n, total_permanent_locked_liquidity: 2n ** 91n };
+    const position = { pool: key(1), position: key(5), owner: key(6), vesting: key(7), cliff_point: 1n, period_frequency: 2n };
+    const forSomeTime = { ...position, cliff_unlock_liquidity: 5n, liquidity_per_period: 2n ** 70n, number_of_period: 3 };
+    for (const [data, lpAmount] of [
+      [encoded('EvtPermanentLockPosition', forGood), 2n ** 90n],
+      [encoded('EvtLockPosition', forSomeTime), 5n + 3n * 2n ** 70n],
+    ] as const)
+      expect(decoded(data, null).events).toEqual([{ type: 'liquidityLocked', pool, lpAmount, timestamp: null }]);
+  });
+
   it('no event and no account is unknown', () => {
-    const used = new Set(['EvtSwap2', 'EvtInitializePool', 'EvtLiquidityChange']);
+    const used = new Set(['EvtSwap2', 'EvtInitializePool', 'EvtLiquidityChange', 'EvtPermanentLockPosition', 'EvtLockPosition']);
     for (const { name, discriminator } of idl.events!)
       expect(decoded(Uint8Array.from(discriminator), null).outcome).toMatchObject(
         used.has(name) ? { kind: 'malformed' } : { kind: 'ignored', name },

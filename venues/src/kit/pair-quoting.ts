@@ -1,18 +1,19 @@
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { flipPrice } from '../seam/price.ts';
-import type { BuiltTrade, TradeOrder } from '../seam/trading.ts';
-import { ownedData, quoteFault, type AccountLookup, type QuoteFault, type VenueQuoting } from '../seam/quoting.ts';
+import { ownedData, quoteFault, type AccountLookup, type QuoteFault, type QuoteMoment, type VenueQuoting } from '../seam/quoting.ts';
 import type { Fee, PriceState } from '../seam/venue.ts';
 import { malformed } from './decode.ts';
 import { quotePool, type PoolSwap } from './pool-quote.ts';
 import { builtSwap, type SwapOrder, type SwapParts } from './swap-order.ts';
 import { coinsOf } from './swap-trade.ts';
 
+type SwapCoins = Readonly<Record<'in' | 'out', Fee['coin']>>;
+
 /** A pool of coins 0 and 1. Coin 0 is the base. */
 export interface PairState {
   readonly price: PriceState;
   /** `amount` reaches the vault, or leaves it if `exactIn` is false. `coins` are the names of what comes in and goes out, for the fees. */
-  swap(amount: bigint, exactIn: boolean, pays0: boolean, coins: Readonly<Record<'in' | 'out', Fee['coin']>>): PoolSwap | QuoteFault;
+  swap(amount: bigint, exactIn: boolean, pays0: boolean, coins: SwapCoins, at: QuoteMoment): PoolSwap | QuoteFault;
 }
 
 /** A program whose pools name both of their coins, and are not found by them. Either coin may be the token that is traded. */
@@ -25,7 +26,7 @@ export interface PairVenue<Pool> {
   fault?(pool: Pool): string | null;
   /** The fee of the pool cannot be computed. */
   hasUnknownFee?(pool: Pool): boolean;
-  isClosed?(pool: Pool, unixTimeS: number): boolean;
+  isClosed?(pool: Pool, unixTimeS: number, slot: number): boolean;
   /** Further accounts on which a swap depends. They are read in a second round. */
   needs(pool: Pool, address: string): readonly string[];
   /** A text says why these accounts cannot be used. */
@@ -67,19 +68,20 @@ export function pairQuoting<Pool>(venue: PairVenue<Pool>): VenueQuoting {
       const state = venue.open(pool, address, accounts);
       if (typeof state === 'string') return malformed(state);
       const price = place === 0 ? state.price : flipPrice(state.price);
-      const quoted = {
-        price,
-        token: mint.transferFee,
-        money: mintOf(quoteMint)?.transferFee ?? null,
-        swap: (amount: bigint, exactIn: boolean, isBuy: boolean) => state.swap(amount, exactIn, isBuy !== (place === 0), coinsOf(!isBuy)),
-      };
+      const quoted = { price, token: mint.transferFee, money: mintOf(quoteMint)?.transferFee ?? null };
+      const swapAt =
+        (at: QuoteMoment) =>
+        (amount: bigint, exactIn: boolean, isBuy: boolean): PoolSwap | QuoteFault =>
+          state.swap(amount, exactIn, isBuy !== (place === 0), coinsOf(!isBuy), at);
       return {
         kind: 'open',
         pool: {
           ...shown,
           reserves: price.reserves,
           quote: (trade, at) =>
-            venue.isClosed?.(pool, at.unixTimeS) === true ? quoteFault('disabled') : quotePool(quoted, trade, at.slot),
+            venue.isClosed?.(pool, at.unixTimeS, at.slot) === true
+              ? quoteFault('disabled')
+              : quotePool({ ...quoted, swap: swapAt(at) }, trade, at.slot),
         },
       };
     },

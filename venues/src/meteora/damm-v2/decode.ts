@@ -170,37 +170,61 @@ function pairBeside(pool: string, context: DecodeContext): Pair | null {
   return at < 0 || baseMint === undefined || quoteMint === undefined ? null : { baseMint, quoteMint };
 }
 
-type Moved = Readonly<{ type: 'liquidityAdded' | 'liquidityRemoved'; a: bigint; b: bigint; left: { base: bigint; quote: bigint } | null }>;
+type Moved = Readonly<{
+  type: 'liquidityAdded' | 'liquidityRemoved';
+  a: bigint;
+  b: bigint;
+  liquidity: bigint;
+  left: { base: bigint; quote: bigint } | null;
+}>;
 
-/** A position is no token. Its price stays the same, and the event does not show it. */
+/** All positions of a pool have its range, so their liquidity adds up. The price stays the same, and the event does not show it. */
 function readLiquidity(reader: BorshReader, context: DecodeContext, readMoved: (reader: BorshReader) => Moved | null): VenueEvent | string {
   const pool = reader.address();
   reader.skip(32); // position
   const provider = reader.address();
   const moved = readMoved(reader);
   if (moved === null) return 'has an invalid field';
-  const { type, a, b, left } = moved;
+  const { type, a, b, liquidity, left } = moved;
   const shown = { pool, pair: pairBeside(pool, context), provider, baseAmount: a, quoteAmount: b, left };
-  return { type, ...shown, lpAmount: null, state: null, timestamp: null };
+  return { type, ...shown, lpAmount: liquidity, state: null, timestamp: null };
 }
 
 /** What reached the vaults, or left them, is without a transfer fee that was added, and with one that was withheld. */
 function readChange(reader: BorshReader): Moved | null {
   const [netA, netB, grossA, grossB] = [reader.u64(), reader.u64(), reader.u64(), reader.u64()];
   const left = { base: reader.u64(), quote: reader.u64() };
-  reader.skip(32); // liquidity_delta and two limits
+  const liquidity = reader.u128();
+  reader.skip(16); // two limits
   const change = reader.u8();
   if (change > 1) return null;
-  return change === 0 ? { type: 'liquidityAdded', a: netA, b: netB, left } : { type: 'liquidityRemoved', a: grossA, b: grossB, left };
+  return change === 0
+    ? { type: 'liquidityAdded', a: netA, b: netB, liquidity, left }
+    : { type: 'liquidityRemoved', a: grossA, b: grossB, liquidity, left };
 }
 
 /** The events until 2025-10. */
 const readOlder =
   (type: Moved['type']) =>
   (reader: BorshReader): Moved => {
-    reader.skip(32); // parameters of the instruction
-    return { type, a: reader.u64(), b: reader.u64(), left: null };
+    const liquidity = reader.u128();
+    reader.skip(16); // two limits
+    return { type, liquidity, a: reader.u64(), b: reader.u64(), left: null };
   };
+
+function readPermanentLock(reader: BorshReader): VenueEvent {
+  const pool = reader.address();
+  reader.skip(32); // position
+  return { type: 'liquidityLocked', pool, lpAmount: reader.u128(), timestamp: null };
+}
+
+/** Liquidity that is released later: a part at once, and the rest in equal parts. */
+function readLock(reader: BorshReader): VenueEvent {
+  const pool = reader.address();
+  reader.skip(112); // position, owner, vesting, and when
+  const [first, each, periods] = [reader.u128(), reader.u128(), BigInt(reader.u16())];
+  return { type: 'liquidityLocked', pool, lpAmount: first + each * periods, timestamp: null };
+}
 
 const liquidityForm = (name: string, discriminator: Uint8Array, minLength: number, readMoved: (reader: BorshReader) => Moved | null) => ({
   discriminator,
@@ -224,6 +248,8 @@ export const decode = recordDecoder(
       ...liquidityForm('EvtRemoveLiquidity', events.removeLiquidity, eventLengths.removeLiquidity, readOlder('liquidityRemoved')),
       unlessSent: events.liquidityChange,
     },
+    { discriminator: events.permanentLock, name: 'EvtPermanentLockPosition', read: readPermanentLock },
+    { discriminator: events.lock, name: 'EvtLockPosition', read: readLock },
   ],
   ignoredEvents,
 );

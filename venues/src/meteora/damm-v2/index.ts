@@ -4,6 +4,7 @@ import type { Venue } from '../../seam/venue.ts';
 import { completeTrade, decode } from './decode.ts';
 import { constantsOf, decodeAccount } from './pool.ts';
 import { eventAuthority, programId } from './program.ts';
+import { quoting } from './quote.ts';
 
 export const meteoraDammV2: Venue = {
   ...plainVenue,
@@ -14,7 +15,7 @@ export const meteoraDammV2: Venue = {
   constantsOf,
   completeTrade,
   decodeAccount,
-  quoting: null,
+  quoting,
   /** Source: the IDL of @meteora-ag/cp-amm-sdk 1.5.0. */
   tradeFault: tradeFaultsOf({ slippage: { ExceededSlippage: 6002 } }),
 };

@@ -23,11 +23,21 @@ export interface DammPool {
   /** What trades can take out. */
   readonly amountA: bigint;
   readonly amountB: bigint;
+  readonly isEnabled: boolean;
+  /** Swaps begin at this slot or second. */
+  readonly activationPoint: bigint;
+  readonly activationType: number;
+  /** All bytes, for the fees. */
+  readonly view: DataView;
+}
+
+function isPool(data: Uint8Array): boolean {
+  return data.length >= poolLength && hasPrefix(data, poolDiscriminator);
 }
 
 /** Reads a pool's account; null if the bytes are not one. Never throws. */
 export function decodePool(data: Uint8Array): DammPool | null {
-  if (data.length < poolLength || !hasPrefix(data, poolDiscriminator)) return null;
+  if (!isPool(data)) return null;
   const view = viewOf(data);
   const key = (from: number): string => encodeBase58(data, from, 32);
   const collectFeeMode = data[at.collectFeeMode]!;
@@ -49,6 +59,10 @@ export function decodePool(data: Uint8Array): DammPool | null {
     ...range,
     ...amounts,
     collectFeeMode,
+    isEnabled: data[at.status] === 0,
+    activationPoint: view.getBigUint64(at.activationPoint, true),
+    activationType: data[at.activationType]!,
+    view,
   };
 }
 
@@ -62,7 +76,7 @@ function amountsOf({ liquidity, sqrtMinPrice, sqrtMaxPrice, sqrtPrice }: Range):
   return { amountA: (liquidity * above + product - 1n) / product, amountB: (liquidity * below + (1n << 128n) - 1n) >> 128n };
 }
 
-function priceOfPool({ collectFeeMode, liquidity, sqrtPrice, amountA, amountB }: DammPool): PriceState {
+export function priceOfPool({ collectFeeMode, liquidity, sqrtPrice, amountA, amountB }: DammPool): PriceState {
   return collectFeeMode === collectFeeModes.compounding
     ? stateOfReserves(sameReserves(amountA, amountB))
     : stateOfHeld({ sqrtPrice, a: amountA, b: amountB }, liquidity);

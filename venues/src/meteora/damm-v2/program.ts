@@ -17,6 +17,8 @@ export const events = {
   addLiquidity: bytes('aff2089d1ef7b9a9'),
   removeLiquidity: bytes('572e5862af60225b'),
   liquidityChange: bytes('c5ab4e7fe0d3570d'),
+  permanentLock: bytes('918fa2dada50430b'),
+  lock: bytes('a83f6c53db5202c8'),
 } as const;
 
 /** Both have the same accounts. `swap` has an exact input; `swap2` has a mode. */
@@ -29,12 +31,12 @@ export const mintsAfterPool = [6, 7] as const;
 /** In which coin a pool collects its fees: both, each from the output; only B; only B, and a part of it joins the pool. */
 export const collectFeeModes = { bothCoins: 0, onlyB: 1, compounding: 2 } as const;
 
-/** Known events without a trade, a new pool or liquidity. A permanent lock moves no coins. */
+/** Known events without a trade, a new pool or liquidity. */
 export const ignoredEvents = anchorNames(
   'event',
   `EvtClaimPartnerFee EvtClaimPositionFee EvtClaimProtocolFee EvtClaimProtocolFee2 EvtClaimReward EvtCloseClaimFeeOperator EvtCloseConfig
   EvtClosePosition EvtCreateClaimFeeOperator EvtCreateConfig EvtCreateDynamicConfig EvtCreatePosition EvtCreateTokenBadge EvtFundReward
-  EvtInitializeReward EvtLockPosition EvtPermanentLockPosition EvtSetPoolStatus EvtSplitPosition EvtSplitPosition2 EvtSplitPosition3
+  EvtInitializeReward EvtSetPoolStatus EvtSplitPosition EvtSplitPosition2 EvtSplitPosition3
   EvtUpdateDelegatePermission EvtUpdatePoolFees EvtUpdateRewardDuration EvtUpdateRewardFunder EvtWithdrawDeadLiquidityReward
   EvtWithdrawIneligibleReward`,
 );
