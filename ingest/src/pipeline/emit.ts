@@ -183,8 +183,9 @@ export class Emitter {
   }
 
   /** On a curve only trades change the base reserve. */
-  #checkContinuity(pool: Pool, { side, baseAmount, reserves }: VenueTrade, slot: number): void {
-    if (!pool.isCurve || reserves === null || isLate(slot, pool.tickSlot)) return;
+  #checkContinuity(pool: Pool, { side, baseAmount, reserves, needs }: VenueTrade, slot: number): void {
+    // The reserves of a curve of several pieces change their scale.
+    if (!pool.isCurve || reserves === null || needs !== undefined || isLate(slot, pool.tickSlot)) return;
     const moved = side === 'buy' ? -baseAmount : baseAmount;
     if (pool.tradedBase >= 0n && pool.tradedBase + moved !== reserves.virtualBase) this.counts.discontinuities++;
     // The buy that empties a curve may go on with the first reserves of the pool that follows.
