@@ -5,14 +5,24 @@ import { tokenAddress } from '@sluice/shared/solana/addresses/derived.ts';
 import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
-import { createTokenAccount, readonlyAccount, signerAccount, writableAccount } from '@sluice/shared/solana/transaction/instructions.ts';
+import {
+  computeUnitLimit,
+  createTokenAccount,
+  readonlyAccount,
+  signerAccount,
+  writableAccount,
+} from '@sluice/shared/solana/transaction/instructions.ts';
+import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
+import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { systemProgram, token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { QuotedMint, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { wireReserves } from '@sluice/venues/seam/price.ts';
 import type { DecodeContext, EmittingInstruction } from '@sluice/venues/seam/venue.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Decoder } from '../../ingest/src/pipeline/decode.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { meteoraDbc } from '../../venues/src/meteora/dbc/index.ts';
 import * as program from '../../venues/src/meteora/dbc/program.ts';
 import { fixtureBytes, fixturesPresent } from '../golden/fixtures.ts';
@@ -26,6 +36,8 @@ import { until } from '../support/until.ts';
 const { programId, eventAuthority, poolAuthority } = program;
 const binary = join(process.env['PROGRAMS_DIR'] ?? '', `${programId}.so`);
 const isPresent = fixturesPresent && process.env['PROGRAMS_DIR'] !== undefined && existsSync(binary);
+const dammProgram = 'cpamdpZCGKUy5JxQXB4dcpGPiikHawvSWAd6mEn1sGG';
+const dammBinary = join(process.env['PROGRAMS_DIR'] ?? '', `${dammProgram}.so`);
 const note = isPresent ? 'PROGRAMS_DIR' : 'SKIPPED: no program or no recordings';
 
 interface Named {
@@ -103,6 +115,7 @@ const creator = generateKeypair(new Uint8Array(32).fill(8));
 const mintKey = generateKeypair(new Uint8Array(32).fill(9));
 const mint = mintKey.publicKey;
 const config = encodeBase58(new Uint8Array(32).fill(31));
+const dammConfig = encodeBase58(new Uint8Array(32).fill(32));
 const pool = program.poolOf(config, mint, wrappedSolMint);
 const vaultOf = (coin: string): string =>
   findProgramAddress([Buffer.from('token_vault'), addressBytes(coin), addressBytes(pool)], programId).address;
@@ -178,11 +191,58 @@ class Launched {
     return instruction;
   }
 
+  /** Opens the pool of DAMM v2 under a config of 0.3 %. */
+  migrate(): { readonly answer: unknown; readonly pool: string; readonly vaults: readonly string[] } {
+    this.machine.addProgram(dammProgram, readFileSync(dammBinary));
+    const data = fixtureBytes('accounts/meteora-damm-v2/config_account.bin');
+    data.fill(0, 8, 104);
+    data.set(addressBytes(poolAuthority), 40);
+    data.writeBigUInt64LE(3_000_000n, 72);
+    data.set([1, 0, 0], 200);
+    data.writeBigUInt64LE(4_295_048_016n, 216);
+    data.writeBigUInt64LE(79_226_673_521_066_979_257_578_248_091n & ((1n << 64n) - 1n), 232);
+    data.writeBigUInt64LE(79_226_673_521_066_979_257_578_248_091n >> 64n, 240);
+    this.machine.put(poolAuthority, { lamports: 10n ** 10n, owner: systemProgram, data: new Uint8Array(0) });
+    this.machine.put(dammConfig, { lamports: 10n ** 10n, owner: dammProgram, data });
+    const derived = (seed: string, ...parts: readonly string[]): string =>
+      findProgramAddress([Buffer.from(seed), ...parts.map(addressBytes)], dammProgram).address;
+    const coins = [mint, wrappedSolMint].toSorted((one, other) => Buffer.compare(addressBytes(other), addressBytes(one)));
+    const opened = derived('pool', dammConfig, ...coins);
+    const vaults = [mint, wrappedSolMint].map((coin) => derived('token_vault', coin, opened));
+    const nfts = [generateKeypair(new Uint8Array(32).fill(10)), generateKeypair(new Uint8Array(32).fill(11))] as const;
+    const positions = nfts.flatMap(({ publicKey }) => [
+      signerAccount(publicKey),
+      writableAccount(derived('position_nft_account', publicKey)),
+      writableAccount(derived('position', publicKey)),
+    ]);
+    const accounts = [
+      writableAccount(pool),
+      readonlyAccount(programId),
+      readonlyAccount(config),
+      writableAccount(poolAuthority),
+      writableAccount(opened),
+      ...positions,
+      readonlyAccount(derived('pool_authority')),
+      readonlyAccount(dammProgram),
+      ...[mint, wrappedSolMint, ...vaults, vaultOf(mint), vaultOf(wrappedSolMint)].map(writableAccount),
+      signerAccount(creator.publicKey),
+      ...[token2022Program, tokenProgram, token2022Program, derived('__event_authority'), systemProgram, dammConfig].map(readonlyAccount),
+    ];
+    const instruction = { programId, accounts, data: program.migration.toDammV2 };
+    return { answer: this.run([computeUnitLimit(1_000_000), instruction], [creator, ...nfts]).answer, pool: opened, vaults };
+  }
+
   run(instructions: readonly Instruction[], signers: Parameters<RealMachine['run']>[1] = [creator]): MachineResult {
     const result = this.machine.run(instructions, signers);
     if (result.failed) throw new Error(`${result.error}\n${result.logs.join('\n')}`);
     return result;
   }
+}
+
+function viewOf(answer: unknown): TransactionView {
+  const view = readTransaction(answer);
+  if (view.kind === 'malformed') throw new Error(view.reason);
+  return view;
 }
 
 /** The transaction that launches the coin, and in which its creator buys it. */
@@ -247,8 +307,49 @@ describe.skipIf(!isPresent)(`a launch by the real program (${note})`, () => {
     expect([losses, calls.filter(({ params }) => JSON.stringify(params).includes(config)).length]).toEqual([[], 1]);
   });
 
+  it.skipIf(!existsSync(dammBinary))('a completed curve migrates to a pool of DAMM v2, with the amounts of its vaults', () => {
+    const { world } = launchWithBuy();
+    world.run([world.order({ exact: 'quoteIn', amount: 10n ** 11n })]);
+    const { answer, pool: opened, vaults } = world.migrate();
+    const whole = answer as { readonly meta: { postTokenBalances: unknown[] } };
+    const { accountKeys } = viewOf(answer);
+    const held = vaults.map((vault) => decodeTokenAccount(world.machine.account(vault)!.owner, world.machine.account(vault)!.data)!);
+    whole.meta.postTokenBalances = held.map(({ mint: coin, owner, amount }, index) => ({
+      accountIndex: accountKeys.indexOf(vaults[index]!),
+      mint: coin,
+      owner,
+      uiTokenAmount: { amount: `${amount}`, decimals: index === 0 ? 6 : 9 },
+    }));
+    const decoder = new Decoder(venues, (fault) => {
+      throw new Error(`${fault.kind}: ${fault.detail}`);
+    });
+    const reading = decoder.read(wholeSighting(whole));
+    if (reading.kind !== 'read') throw new Error(reading.kind);
+    const { events } = reading.transaction;
+    expect(events.map(({ venue, event }) => `${venue} ${event.type}`)).toEqual([
+      'meteora-dbc migrated',
+      'meteora-damm-v2 poolCreated',
+      'meteora-damm-v2 liquidityAdded',
+    ]);
+    const [baseAmount, quoteAmount] = held.map(({ amount }) => amount);
+    // Nearly all of the goal of 87.945796097 SOL.
+    expect(Number(quoteAmount) / 87_945_796_097).toBeGreaterThan(0.99);
+    expect(events.find(({ event }) => event.type === 'migrated')!.event).toEqual({
+      type: 'migrated',
+      mint,
+      quoteMint: wrappedSolMint,
+      fromPool: pool,
+      toVenue: 'meteora-damm-v2',
+      toPool: opened,
+      baseAmount,
+      quoteAmount,
+      fee: 0n,
+      timestamp: null,
+    });
+  });
+
   it('any bytes of its records give a sound event, or a verdict', () => {
-    const { transaction } = wholeSighting(launchWithBuy().answer);
+    const transaction = viewOf(launchWithBuy().answer);
     const records: { emitting: EmittingInstruction; data: Uint8Array }[] = [];
     for (const [index, { accounts, data }] of transaction.instructions.entries()) {
       const inner = transaction.inner!.get(index) ?? [];
