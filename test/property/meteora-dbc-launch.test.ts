@@ -15,7 +15,7 @@ import {
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
-import { systemProgram, token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { metadataProgram, systemProgram, token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { QuotedMint, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { wireReserves } from '@sluice/venues/seam/price.ts';
 import type { DecodeContext, EmittingInstruction } from '@sluice/venues/seam/venue.ts';
@@ -119,10 +119,13 @@ const dammConfig = encodeBase58(new Uint8Array(32).fill(32));
 const pool = program.poolOf(config, mint, wrappedSolMint);
 const vaultOf = (coin: string): string =>
   findProgramAddress([Buffer.from('token_vault'), addressBytes(coin), addressBytes(pool)], programId).address;
+const metadata = findProgramAddress([Buffer.from('metadata'), addressBytes(metadataProgram), addressBytes(mint)], metadataProgram).address;
+const metadataBinary = join(process.env['PROGRAMS_DIR'] ?? '', `${metadataProgram}.so`);
 const wrapped = tokenAddress(creator.publicKey, wrappedSolMint, tokenProgram);
 const at = { slot: 1_000, unixTimeS: 1_791_000_000 };
 
-function launch(): Instruction {
+/** With the token program of the coin. Coins of the older one have their metadata in an account of their own. */
+function launch(isToken2022 = true): Instruction {
   const text = (value: string): Buffer => {
     const data = Buffer.alloc(4 + value.length);
     data.writeUInt32LE(value.length, 0);
@@ -136,22 +139,27 @@ function launch(): Instruction {
     signerAccount(mint),
     readonlyAccount(wrappedSolMint),
     ...[pool, vaultOf(mint), vaultOf(wrappedSolMint)].map(writableAccount),
+    ...(isToken2022 ? [] : [writableAccount(metadata), readonlyAccount(metadataProgram)]),
     signerAccount(creator.publicKey),
-    ...[tokenProgram, token2022Program, systemProgram, eventAuthority, programId].map(readonlyAccount),
+    ...[tokenProgram, isToken2022 ? token2022Program : tokenProgram, systemProgram, eventAuthority, programId].map(readonlyAccount),
   ];
-  const data = Buffer.concat([program.openingInstructions[1].discriminator, ...['Coin', 'COIN', 'https://coin.example'].map(text)]);
+  const data = Buffer.concat([
+    program.openingInstructions[isToken2022 ? 1 : 0].discriminator,
+    ...['Coin', 'COIN', 'https://coin.example'].map(text),
+  ]);
   return { programId, accounts, data };
 }
 
 class Launched {
   readonly machine = new RealMachine([creator], 10n ** 12n);
 
-  constructor() {
+  constructor(isToken2022 = true) {
     this.machine.addProgram(programId, readFileSync(binary));
     this.machine.setTime(BigInt(at.unixTimeS));
     const data = fixtureBytes('accounts/meteora-dbc/fee_in_quote_config.bin');
     // Half of the later liquidity is locked for the platform, and half for the creator, as newer versions require.
     data.set([50, 0, 50, 0], 239);
+    data[237] = isToken2022 ? 1 : 0;
     this.machine.put(config, { lamports: 10n ** 9n, owner: programId, data });
     const money = Buffer.alloc(165);
     money.set(addressBytes(wrappedSolMint), 0);
@@ -305,6 +313,25 @@ describe.skipIf(!isPresent)(`a launch by the real program (${note})`, () => {
     expect([complete, reserves.realBase, reserves.realQuote >= goal.to]).toEqual([true, 0n, true]);
     expect(published()).toMatchObject({ type: 'trade', side: 'buy', curveCompleted: true, reserves: wireReserves(reserves) });
     expect([losses, calls.filter(({ params }) => JSON.stringify(params).includes(config)).length]).toEqual([[], 1]);
+  });
+
+  it.skipIf(!existsSync(metadataBinary))('of a coin of the older token program is the same event', () => {
+    const created = [true, false].map((isToken2022) => {
+      const world = new Launched(isToken2022);
+      world.machine.addProgram(metadataProgram, readFileSync(metadataBinary));
+      const { answer } = world.run([computeUnitLimit(1_000_000), launch(isToken2022)], [creator, mintKey]);
+      const reading = new Decoder(venues, () => undefined).read(wholeSighting(answer));
+      return reading.kind === 'read' ? reading.transaction.events[0]?.event : reading;
+    });
+    expect(created[1]).toEqual({ ...created[0], tokenProgram });
+    expect(created[1]).toMatchObject({
+      type: 'created',
+      mint,
+      name: 'Coin',
+      supply: 10n ** 15n,
+      platform: config,
+      trader: creator.publicKey,
+    });
   });
 
   it.skipIf(!existsSync(dammBinary))('a completed curve migrates to a pool of DAMM v2, with the amounts of its vaults', () => {
