@@ -16,7 +16,7 @@ import type {
   VenueTrade,
 } from '../../seam/venue.ts';
 import { priceOfBin, priceOne } from './bin-price.ts';
-import { swapLength } from './layout.ts';
+import { swap2Length, swapLength } from './layout.ts';
 import { decodePair } from './pair.ts';
 import * as program from './program.ts';
 
@@ -34,6 +34,7 @@ interface Swapped {
   readonly fee: bigint;
   readonly protocol: bigint;
   readonly host: bigint;
+  readonly feeOnInput: boolean;
 }
 
 /** The mints at these places of an instruction on a pair; null if it has another form. Each mint must be one of the transaction. */
@@ -65,21 +66,22 @@ function withheldOf(emitting: EmittingInstruction, { isSell, input, pool }: Swap
 }
 
 function tradeOf(swapped: Swapped, context: DecodeContext): VenueEvent | string | null {
-  const { pool, trader, startBin, endBin, input, output, isSell, fee, protocol, host } = swapped;
-  const through = input - fee;
+  const { pool, trader, startBin, endBin, input, output, isSell, fee, protocol, host, feeOnInput } = swapped;
+  const [through, left] = feeOnInput ? [input - fee, output] : [input, output + fee];
   if (through < 0n || protocol + host > fee) return 'has an invalid amount';
   const emitting = context.instruction();
   if (emitting === null) return null;
   const withheld = withheldOf(emitting, swapped);
+  const [of, side] = feeOnInput ? ([input, 'in'] as const) : ([left, 'out'] as const);
   const charges: readonly Charge[] = [
-    ['lp', fee - protocol - host, input, 'in'],
-    ['protocol', protocol, input, 'in'],
-    ['host', host, input, 'in'],
+    ['lp', fee - protocol - host, of, side],
+    ['protocol', protocol, of, side],
+    ['host', host, of, side],
     ['transfer', withheld, input + withheld, 'in'],
   ];
   const pair = pairAt(emitting, context.tokenBalances, pool, program.swapAccounts);
   const unknown = { priceQuote: 0n, priceBase: 0n, reserves: null, depth: null };
-  const trade = swapTrade({ isSell, through, left: output, charges }, { pool, pair, trader, before: null, ...unknown });
+  const trade = swapTrade({ isSell, through, left, charges }, { pool, pair, trader, before: null, ...unknown });
   return { ...trade, needs: { account: pool, facts: [BigInt(startBin), BigInt(endBin)] } };
 }
 
@@ -90,7 +92,20 @@ function readSwap(reader: BorshReader, context: DecodeContext): VenueEvent | str
   const [fee, protocol] = [reader.u64(), reader.u64()];
   reader.skip(16); // fee_bps
   const host = reader.u64();
-  return reader.failed ? '' : tradeOf({ pool, trader, startBin, endBin, input, output, isSell, fee, protocol, host }, context);
+  return tradeOf({ pool, trader, startBin, endBin, input, output, isSell, fee, protocol, host, feeOnInput: true }, context);
+}
+
+function readSwap2(reader: BorshReader, context: DecodeContext): VenueEvent | string | null {
+  const [pool, trader] = [reader.address(), reader.address()];
+  const [startBin, endBin, isSell] = [reader.i32(), reader.i32(), reader.bool()];
+  reader.skip(16); // fee_bps
+  const input = reader.u64();
+  reader.skip(8); // amount_left
+  const output = reader.u64();
+  const [ofMakers, protocol, ofOrders, host] = [reader.u64(), reader.u64(), reader.u64(), reader.u64()];
+  const feeOnInput = reader.bool();
+  const fee = ofMakers + protocol + ofOrders + host;
+  return tradeOf({ pool, trader, startBin, endBin, input, output, isSell, fee, protocol, host, feeOnInput }, context);
 }
 
 /** Sets the prices of the bins at which the swap began and ended. */
@@ -120,25 +135,54 @@ function readCreated(reader: BorshReader, context: DecodeContext): VenueEvent | 
   };
 }
 
+function liquidityOf(
+  context: DecodeContext,
+  changed: Pick<LiquidityChanged, 'type' | 'pool' | 'provider' | 'baseAmount' | 'quoteAmount'>,
+): LiquidityChanged | null {
+  const emitting = context.instruction();
+  if (emitting === null) return null;
+  const pair = pairAt(emitting, context.tokenBalances, changed.pool, program.liquidityAccounts);
+  return { ...changed, pair, lpAmount: null, left: null, state: null, timestamp: null };
+}
+
 const readLiquidity =
   (type: LiquidityChanged['type']) =>
   (reader: BorshReader, context: DecodeContext): VenueEvent | null => {
     const [pool, provider] = [reader.address(), reader.address()];
     reader.skip(32); // position
-    const [baseAmount, quoteAmount] = [reader.u64(), reader.u64()];
-    const emitting = context.instruction();
-    if (emitting === null) return null;
-    const pair = pairAt(emitting, context.tokenBalances, pool, program.liquidityAccounts);
-    return { type, pool, pair, provider, baseAmount, quoteAmount, lpAmount: null, left: null, state: null, timestamp: null };
+    return liquidityOf(context, { type, pool, provider, baseAmount: reader.u64(), quoteAmount: reader.u64() });
   };
+
+/** A position moved to other bins: what was taken out, and what was put in. */
+function readRebalancing(reader: BorshReader, context: DecodeContext): VenueEvent[] | null {
+  const pool = reader.address();
+  reader.skip(32); // position
+  const provider = reader.address();
+  reader.skip(4); // active_bin_id
+  const [baseOut, baseIn, quoteOut, quoteIn] = [reader.u64(), reader.u64(), reader.u64(), reader.u64()];
+  const own = { pool, provider };
+  const moved = [
+    liquidityOf(context, { type: 'liquidityRemoved', ...own, baseAmount: baseOut, quoteAmount: quoteOut }),
+    liquidityOf(context, { type: 'liquidityAdded', ...own, baseAmount: baseIn, quoteAmount: quoteIn }),
+  ].filter((event) => event !== null);
+  return moved.length === 0 ? null : moved.filter(({ baseAmount, quoteAmount }) => baseAmount + quoteAmount > 0n);
+}
 
 const { eventDiscriminators } = program;
 export const decode = recordDecoder(
   [
-    { discriminator: eventDiscriminators.swap, name: 'Swap', minLength: swapLength, read: readSwap },
+    { discriminator: eventDiscriminators.swap2, name: 'Swap2Evt', minLength: swap2Length, read: readSwap2 },
+    {
+      discriminator: eventDiscriminators.swap,
+      name: 'Swap',
+      minLength: swapLength,
+      unlessSent: eventDiscriminators.swap2,
+      read: readSwap,
+    },
     { discriminator: eventDiscriminators.created, name: 'LbPairCreate', read: readCreated },
     { discriminator: eventDiscriminators.added, name: 'AddLiquidity', read: readLiquidity('liquidityAdded') },
     { discriminator: eventDiscriminators.removed, name: 'RemoveLiquidity', read: readLiquidity('liquidityRemoved') },
+    { discriminator: eventDiscriminators.rebalanced, name: 'Rebalancing', read: readRebalancing },
   ],
   program.ignoredEvents,
 );

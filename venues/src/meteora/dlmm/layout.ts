@@ -29,5 +29,6 @@ export const pair = {
 } as const;
 export const pairLength = 904;
 
-/** Bytes of `Swap`. */
+/** Bytes of `Swap` and `Swap2Evt`. */
 export const swapLength = 137;
+export const swap2Length = 155;

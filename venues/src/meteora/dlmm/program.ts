@@ -6,9 +6,11 @@ export const eventAuthority = 'D1ZN9Wj1fRSUQfCjhvnu1hqDMT7hzjzBBpi12nVniYD6';
 
 export const eventDiscriminators = {
   swap: bytes('516ce3becdd00ac4'),
+  swap2: bytes('2e7452d7941b544d'),
   created: bytes('b94afc7d1bd7bc6f'),
   added: bytes('1f5e7d5ae3343dba'),
   removed: bytes('74f461e8671f983a'),
+  rebalanced: bytes('006d75b33d5bc7c8'),
 } as const;
 
 export const accountDiscriminators = { pair: bytes('210b3162b565b10d') } as const;
@@ -25,8 +27,8 @@ export const ignoredEvents = anchorNames(
   'event',
   `CancelLimitOrderEvt ClaimFee ClaimFee2 ClaimReward ClaimReward2 CloseLimitOrderEvt CompositionFee DecreasePositionLength
   DynamicFeeParameterUpdate FeeParameterUpdate FundReward GoToABin IncreaseObservation IncreasePositionLength InitializeReward PlaceLimitOrderEvt
-  PositionClose PositionCreate Rebalancing SetPositionPermissionlessOperationBitsEvt UpdatePositionLockReleasePoint UpdatePositionOperator
-  Swap2Evt UpdateRewardDuration UpdateRewardFunder WithdrawIneligibleReward`,
+  PositionClose PositionCreate SetPositionPermissionlessOperationBitsEvt UpdatePositionLockReleasePoint UpdatePositionOperator
+  UpdateRewardDuration UpdateRewardFunder WithdrawIneligibleReward`,
 );
 
 export const ignoredAccounts = anchorNames(
