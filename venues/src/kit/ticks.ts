@@ -22,3 +22,18 @@ export function ticksAhead<T extends LiquidityTick>(ticks: readonly T[], current
   const ahead = ticks.filter(({ tick }) => (aToB ? tick <= current : tick > current));
   return ahead.toSorted((one, other) => (aToB ? other.tick - one.tick : one.tick - other.tick));
 }
+
+/** Arrays that one quote uses in one direction. Programs pass as many as the transaction names. */
+const arraysPerSwap = 3;
+/** Bits of a pool's own bitmap; array 0 is in the middle. Arrays beyond it are in another account, and are not quoted. */
+const bitmapBits = 1_024;
+
+/** The numbers of the arrays that hold liquidity and that a swap passes, in its order, as the pool's bitmap shows them. */
+export function arraysAhead(bitmap: Uint8Array, current: number, falls: boolean): readonly number[] {
+  const arrays: number[] = [];
+  const middle = bitmapBits / 2;
+  for (let bit = current + middle; bit >= 0 && bit < bitmapBits && arrays.length < arraysPerSwap; bit += falls ? -1 : 1) {
+    if ((bitmap[bit >> 3]! & (1 << (bit & 7))) !== 0) arrays.push(bit - middle);
+  }
+  return arrays;
+}

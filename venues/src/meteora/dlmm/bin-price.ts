@@ -1,6 +1,8 @@
+import type { PriceState } from '../../seam/venue.ts';
+
 /** The price of a bin is (1 + step / 10,000)^id as a Q64.64 integer, rounded as the program rounds: once for each square and for each product. */
 const scaleBits = 64n;
-export const priceOne = 1n << scaleBits;
+const priceOne = 1n << scaleBits;
 const maxU128 = (1n << 128n) - 1n;
 const basisPoints = 10_000n;
 /** The program computes powers up to this exponent. */
@@ -32,4 +34,10 @@ function computed(step: bigint, id: number): bigint | null {
   }
   if (result === 0n) return null;
   return id < 0 ? result : maxU128 / result;
+}
+
+/** The price of a bin; invalid if it has none. */
+export function stateOfBin(step: number, id: number): PriceState {
+  const price = priceOfBin(step, id);
+  return { priceQuote: price ?? 0n, priceBase: price === null ? 0n : priceOne, reserves: null, depth: null };
 }

@@ -1,6 +1,7 @@
 import type { BorshReader } from '@sluice/shared/solana/encoding/bytes.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { token2022Program } from '@sluice/shared/solana/well-known.ts';
+import { dividedUp } from '../../kit/constant-product.ts';
 import { accountDecoder, malformed, noTerms, recordDecoder } from '../../kit/decode.ts';
 import { decimalsOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
 import { sentFrom } from '../../kit/transfers.ts';
@@ -11,11 +12,10 @@ import type {
   EmittingInstruction,
   LiquidityChanged,
   Pair,
-  PriceState,
   VenueEvent,
   VenueTrade,
 } from '../../seam/venue.ts';
-import { priceOfBin, priceOne } from './bin-price.ts';
+import { stateOfBin } from './bin-price.ts';
 import { swap2Length, swapLength } from './layout.ts';
 import { decodePair } from './pair.ts';
 import * as program from './program.ts';
@@ -25,7 +25,7 @@ interface Swapped {
   readonly trader: string;
   readonly startBin: number;
   readonly endBin: number;
-  /** What reached the vault, and what left it, with the fee of the program. */
+  /** What came in, with the fee of the program, and what the vault sent. */
   readonly input: bigint;
   readonly output: bigint;
   /** X comes in. */
@@ -50,34 +50,48 @@ function pairAt(
   return isMint(baseMint) && isMint(quoteMint) ? { baseMint, quoteMint } : null;
 }
 
-/** The price of a bin; invalid if it has none. */
-function stateOfBin(step: number, id: number): PriceState {
-  const price = priceOfBin(step, id);
-  return { priceQuote: price ?? 0n, priceBase: price === null ? 0n : priceOne, reserves: null, depth: null };
+const basisPoints = 10_000n;
+
+/** What reached the pair and the host, and what the coin withheld of the input. */
+interface Received {
+  readonly net: bigint;
+  readonly withheld: bigint;
 }
 
-/** What the coin withheld of the input: the user sent more than what reached the pair and the host. */
-function withheldOf(emitting: EmittingInstruction, { isSell, input, pool }: Swapped): bigint {
+/**
+ * The program of 2026-04 states what reached the pair, and the user sent more. That of 2026-09 states what the user sent. The balance of the vault then
+ * shows what the coin withheld, if nothing else moved it: the difference is a share of the input in whole basis points.
+ */
+function receivedOf(emitting: EmittingInstruction, balances: readonly TokenBalance[] | null, { isSell, input, pool }: Swapped): Received {
   const { accounts } = emitting;
-  const { pair, userIn, programX, programY } = program.swapAccounts;
-  if (accounts[pair] !== pool || accounts[isSell ? programX : programY] !== token2022Program) return 0n;
+  const { pair, reserveX, reserveY, userIn, programX, programY } = program.swapAccounts;
+  const all = { net: input, withheld: 0n };
+  if (accounts[pair] !== pool || accounts[isSell ? programX : programY] !== token2022Program) return all;
   const sent = sentFrom(emitting, accounts[userIn]!);
-  return sent > input ? sent - input : 0n;
+  if (sent > input) return { net: input, withheld: sent - input };
+  const vault = balances?.find(({ account }) => account === accounts[isSell ? reserveX : reserveY]);
+  if (vault === undefined) return all;
+  const net = vault.after - vault.before + sentFrom(emitting, vault.account);
+  const withheld = input - net;
+  if (withheld <= 0n || net < 0n) return all;
+  const rate = (withheld * basisPoints) / input;
+  return dividedUp(input * rate, basisPoints) === withheld ? { net, withheld } : all;
 }
 
 function tradeOf(swapped: Swapped, context: DecodeContext): VenueEvent | string | null {
-  const { pool, trader, startBin, endBin, input, output, isSell, fee, protocol, host, feeOnInput } = swapped;
-  const [through, left] = feeOnInput ? [input - fee, output] : [input, output + fee];
-  if (through < 0n || protocol + host > fee) return 'has an invalid amount';
+  const { pool, trader, startBin, endBin, output, isSell, fee, protocol, host, feeOnInput } = swapped;
+  if (protocol + host > fee) return 'has an invalid amount';
   const emitting = context.instruction();
   if (emitting === null) return null;
-  const withheld = withheldOf(emitting, swapped);
-  const [of, side] = feeOnInput ? ([input, 'in'] as const) : ([left, 'out'] as const);
+  const { net, withheld } = receivedOf(emitting, context.tokenBalances, swapped);
+  const [through, left] = feeOnInput ? [net - fee, output] : [net, output + fee];
+  if (through < 0n) return 'has an invalid amount';
+  const [of, side] = feeOnInput ? ([net, 'in'] as const) : ([left, 'out'] as const);
   const charges: readonly Charge[] = [
     ['lp', fee - protocol - host, of, side],
     ['protocol', protocol, of, side],
     ['host', host, of, side],
-    ['transfer', withheld, input + withheld, 'in'],
+    ['transfer', withheld, net + withheld, 'in'],
   ];
   const pair = pairAt(emitting, context.tokenBalances, pool, program.swapAccounts);
   const unknown = { priceQuote: 0n, priceBase: 0n, reserves: null, depth: null };

@@ -3,6 +3,7 @@ import { plainVenue } from '../../kit/plain-venue.ts';
 import type { Venue } from '../../seam/venue.ts';
 import { completeTrade, constantsOf, decode, decodeAccount } from './decode.ts';
 import { eventAuthority, programId } from './program.ts';
+import { quoting } from './quote.ts';
 
 export const meteoraDlmm: Venue = {
   ...plainVenue,
@@ -13,6 +14,6 @@ export const meteoraDlmm: Venue = {
   constantsOf,
   completeTrade,
   decodeAccount,
-  quoting: null,
+  quoting,
   tradeFault: tradeFaultsOf({}),
 };

@@ -29,6 +29,12 @@ export const pair = {
 } as const;
 export const pairLength = 904;
 
+/** Bins of one account. Each has its amounts, its price (Q64.64) and its limit orders. */
+export const binArray = { index: 8, pair: 24, bins: 56, binLength: 144 } as const;
+export const bin = { amountX: 0, amountY: 8, price: 16, openOrders: 112, processedOrders: 128, asks: 140 } as const;
+export const binsPerArray = 70;
+export const binArrayLength = 10_136;
+
 /** Bytes of `Swap` and `Swap2Evt`. */
 export const swapLength = 137;
 export const swap2Length = 155;

@@ -1,3 +1,4 @@
+import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { anchorNames, bytes } from '../../kit/decode.ts';
 
 /** Meteora DLMM. Discriminators: first eight bytes of sha256 of `event:Name`, `account:Name`. */
@@ -13,10 +14,10 @@ export const eventDiscriminators = {
   rebalanced: bytes('006d75b33d5bc7c8'),
 } as const;
 
-export const accountDiscriminators = { pair: bytes('210b3162b565b10d') } as const;
+export const accountDiscriminators = { pair: bytes('210b3162b565b10d'), binArray: bytes('5c8e5cdc059446b5') } as const;
 
 /** Places among the accounts, the same in all six instructions that swap. */
-export const swapAccounts = { pair: 0, userIn: 4, mintX: 6, mintY: 7, programX: 11, programY: 12 } as const;
+export const swapAccounts = { pair: 0, reserveX: 2, reserveY: 3, userIn: 4, mintX: 6, mintY: 7, programX: 11, programY: 12 } as const;
 /** Of the instructions that move liquidity in both coins. Those for one coin name only that coin. */
 export const liquidityAccounts = { pair: 1, mintX: 7, mintY: 8 } as const;
 /** Who pays for a new pair, in all instructions that open one. */
@@ -36,3 +37,10 @@ export const ignoredAccounts = anchorNames(
   `BinArray BinArrayBitmapExtension ClaimFeeOperator DummyZcAccount LimitOrder Operator Oracle PositionV2 PresetParameter PresetParameter2
   TokenBadge`,
 );
+
+/** Address of the account with the bins from `70 * index` on. Throws TypeError if the pair is not an address. */
+export function binArrayAddress(pair: string, index: number): string {
+  const number = Buffer.alloc(8);
+  number.writeBigInt64LE(BigInt(index));
+  return findProgramAddress([Buffer.from('bin_array'), addressBytes(pair), number], programId).address;
+}

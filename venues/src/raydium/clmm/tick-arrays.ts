@@ -1,28 +1,14 @@
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { hasPrefix, i128At, viewOf } from '@sluice/shared/solana/encoding/bytes.ts';
 import { keepDerived } from '@sluice/shared/solana/addresses/derived.ts';
-import type { LiquidityTick } from '../../kit/ticks.ts';
+import { arraysAhead, type LiquidityTick } from '../../kit/ticks.ts';
 import { tickArray, tickArrayLength, ticksPerArray } from './layout.ts';
 import { accountDiscriminators, tickArrayAddress } from './program.ts';
-
-/** Arrays that one quote uses in one direction. The program passes as many as the transaction names. */
-const arraysPerSwap = 3;
-/** Bits of the pool's own bitmap; tick 0 is in the middle. Arrays beyond it are in another account, and are not quoted. */
-const bitmapBits = 1_024;
 
 /** The first ticks of the arrays with ticks that a swap passes, in its order, as the pool's bitmap shows them. */
 export function arrayStarts(bitmap: Uint8Array, currentTick: number, tickSpacing: number, falls: boolean): readonly number[] {
   const span = ticksPerArray * tickSpacing;
-  const starts: number[] = [];
-  const middle = bitmapBits / 2;
-  for (
-    let bit = Math.floor(currentTick / span) + middle;
-    bit >= 0 && bit < bitmapBits && starts.length < arraysPerSwap;
-    bit += falls ? -1 : 1
-  ) {
-    if ((bitmap[bit >> 3]! & (1 << (bit & 7))) !== 0) starts.push((bit - middle) * span);
-  }
-  return starts;
+  return arraysAhead(bitmap, Math.floor(currentTick / span), falls).map((array) => array * span);
 }
 
 /** Address of a tick array, derived once. */
