@@ -3,6 +3,7 @@ import { Decoder } from '../../ingest/src/pipeline/decode.ts';
 import type { LogsSighting, WholeSighting } from '../../ingest/src/sources/sighting.ts';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { token2022Program } from '@sluice/shared/solana/well-known.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { decode } from '../../venues/src/orca/whirlpool/decode.ts';
 import { eventDiscriminators, programId, swapInstructions } from '@sluice/venues/orca/whirlpool/program.ts';
@@ -90,6 +91,27 @@ it.each([
   );
   expect(events).toEqual([expect.objectContaining({ type: 'trade', side, ...expected })]);
   expect(moved(events[0] as VenueTrade)).toEqual([paid, received]);
+});
+
+it.each([
+  ['liquidityAdded', eventDiscriminators.increased, '2e9cf3760dcdfbb2', 2],
+  ['liquidityRemoved', eventDiscriminators.decreased, '3a7fbc3e4f52c460', 4],
+] as const)('%s: what reached the vaults, or left them, of coins that take transfer fees', (type, discriminator, instruction, user) => {
+  const accounts = Array.from({ length: 15 }, (_, index) => encodeBase58(new Uint8Array(32).fill(index + 1)));
+  const [pool, vault] = [accounts[0]!, accounts[11]!];
+  const data = new BorshWriter().bytes(discriminator).address(pool).address(accounts[5]!).u64(0n).u128(9n).u64(1_000n).u64(500n);
+  const transfer = Buffer.from([12, ...Buffer.from(BigUint64Array.of(1_000n).buffer), 6]);
+  const inner = [{ programId: token2022Program, accounts: [vault], data: transfer, stackHeight: 2 }];
+  const emitting = { programId, accounts, data: Buffer.from(instruction, 'hex'), inner, at: -1 };
+  const events: VenueEvent[] = [];
+  const event = data.u64(30n).u64(0n).done();
+  decode(
+    { record: 'event', data: event, text: null, instruction: () => emitting, feePayer: null, tokenBalances: null },
+    (one) => void events.push(one),
+  );
+  const amounts = { baseAmount: type === 'liquidityAdded' ? 970n : 1_000n, quoteAmount: 500n };
+  const rest = { pair: null, lpAmount: null, left: null, state: null, timestamp: null };
+  expect(events).toEqual([{ type, pool, provider: accounts[user], ...amounts, ...rest }]);
 });
 
 describe.skipIf(!fixturesPresent)(`recorded swaps on Whirlpools (${fixturesNote})`, () => {

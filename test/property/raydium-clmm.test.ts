@@ -1,10 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { tokenAddress } from '@sluice/shared/solana/addresses/derived.ts';
 import { generateKeypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
-import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import {
+  associatedTokenProgram,
+  metadataProgram,
+  rentSysvar,
+  systemProgram,
+  token2022Program,
+  tokenProgram,
+} from '@sluice/shared/solana/well-known.ts';
 import type { QuotedMint, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { raydiumClmm } from '../../venues/src/raydium/clmm/index.ts';
 import { config as configAt, pool as poolAt, poolLength, tickArray, tickArrayLength } from '../../venues/src/raydium/clmm/layout.ts';
@@ -18,6 +26,8 @@ import {
 import { sqrtPriceOfTick } from '../../venues/src/raydium/clmm/tick-math.ts';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { Decoder } from '../../ingest/src/pipeline/decode.ts';
+import { wholeSighting } from '../ingest/sightings.ts';
 import { RealMachine } from '../simnet/support/real-machine.ts';
 import { feesIn } from '@sluice/venues/seam/fee.ts';
 import { fuzzCases, mutated } from '../support/fuzz.ts';
@@ -258,10 +268,12 @@ it('any bytes of an event give a sound trade, or a verdict', () => {
     after: index === 0 ? 900n : 100n,
   }));
   const created = Buffer.concat([eventDiscriminators.poolCreated, Buffer.alloc(182, 7)]);
+  const { opened, increased, decreased } = eventDiscriminators;
+  const changed = [opened, increased, decreased].map((discriminator) => Buffer.concat([discriminator, Buffer.alloc(160, 7)]));
   let decodedTrades = 0;
   fc.assert(
     fc.property(
-      fc.oneof(...[sampleSwap(205), sampleSwap(221), created].map(mutated), fc.uint8Array()),
+      fc.oneof(...[sampleSwap(205), sampleSwap(221), created, ...changed].map(mutated), fc.uint8Array()),
       fc.nat(13),
       fc.boolean(),
       (data, length, isDirect) => {
@@ -320,4 +332,126 @@ it('any bytes of the accounts give a pool, rates, a quote or a verdict', () => {
     { seed: 2, numRuns: fuzzCases(3_000) },
   );
   for (const [name, number] of Object.entries(seen)) expect(number, name).toBeGreaterThan(3);
+});
+
+it.skipIf(!isPresent)('liquidity of a position comes and goes in the real program as its events say', () => {
+  const setup = {
+    tick: 125,
+    liquidity: 10n ** 12n,
+    rates: [2_500, 120_000, 40_000] as const,
+    positions: [{ down: 20, up: 90, liquidity: 10n ** 9n }],
+  };
+  const { machine, arrays } = worldOf(setup);
+  // The instruction names it, and does not call it.
+  machine.addProgram(metadataProgram, readFileSync(binary));
+  const nft = generateKeypair(new Uint8Array(32).fill(9));
+  const [lower, upper] = [-200, 400];
+  const int = (value: number, isBig = false): Buffer => {
+    const bytes = Buffer.alloc(4);
+    if (isBig) bytes.writeInt32BE(value);
+    else bytes.writeInt32LE(value);
+    return bytes;
+  };
+  const seed = Buffer.from('position');
+  const pda = (...seeds: Uint8Array[]): string => findProgramAddress([seed, ...seeds], programId).address;
+  const protocol = pda(addressBytes(poolAddress), int(lower, true), int(upper, true));
+  const personal = pda(nft.publicKeyBytes);
+  const holder = tokenAddress(trader.publicKey, nft.publicKey, tokenProgram);
+  const [low, high] = [lower, upper].map((tick) => tickArrayAddress(poolAddress, Math.floor(tick / span) * span));
+  const amounts = Buffer.alloc(32);
+  u128(amounts, 10n ** 10n, 0);
+  amounts.writeBigUInt64LE(rich, 16);
+  amounts.writeBigUInt64LE(rich, 24);
+  const least = Buffer.alloc(32);
+  u128(least, 4n * 10n ** 9n, 0);
+  const starts = [lower, upper].map((tick) => int(Math.floor(tick / span) * span));
+  const instruction = (hex: string, args: Uint8Array[], addresses: readonly string[]) => ({
+    programId,
+    accounts: addresses.map((address) => ({
+      address,
+      signer: address === trader.publicKey || address === nft.publicKey,
+      writable: address !== programId && !fixed.includes(address),
+    })),
+    data: Buffer.concat([Buffer.from(hex, 'hex'), ...args]),
+  });
+  const fixed: readonly string[] = [
+    tokenProgram,
+    token2022Program,
+    memoProgram,
+    systemProgram,
+    associatedTokenProgram,
+    metadataProgram,
+    rentSysvar,
+    ...mints,
+  ];
+  const balances = (): bigint[] => vaults.map((vault) => decodeTokenAccount(tokenProgram, machine.account(vault)!.data)!.amount);
+  const decoder = new Decoder([raydiumClmm], ({ kind, detail }) => expect.fail(`${kind}: ${detail}`));
+  const changes = [
+    instruction(
+      '4db84ad67056f1c7',
+      [int(lower), int(upper), ...starts, amounts, Buffer.from([0, 0])],
+      [
+        trader.publicKey,
+        trader.publicKey,
+        nft.publicKey,
+        holder,
+        key(30),
+        poolAddress,
+        protocol,
+        low!,
+        high!,
+        personal,
+        ...own,
+        ...vaults,
+        rentSysvar,
+        systemProgram,
+        tokenProgram,
+        associatedTokenProgram,
+        metadataProgram,
+        token2022Program,
+        ...mints,
+      ],
+    ),
+    instruction(
+      '851d59df45eeb00a',
+      [amounts, Buffer.from([0])],
+      [trader.publicKey, holder, poolAddress, protocol, personal, low!, high!, ...own, ...vaults, tokenProgram, token2022Program, ...mints],
+    ),
+    instruction(
+      '3a7fbc3e4f52c460',
+      [least],
+      [
+        trader.publicKey,
+        holder,
+        personal,
+        poolAddress,
+        protocol,
+        ...vaults,
+        low!,
+        high!,
+        ...own,
+        tokenProgram,
+        token2022Program,
+        memoProgram,
+        ...mints,
+      ],
+    ),
+  ];
+  expect(arrays).toContain(low);
+  const kinds = changes.map((change) => {
+    const before = balances();
+    const result = machine.run([change], change === changes[0] ? [trader, nft] : [trader]);
+    if (result.failed) throw new Error(`${result.error}\n${result.logs.join('\n')}`);
+    const moved = balances().map((amount, coin) => amount - before[coin]!);
+    const reading = decoder.read(wholeSighting(result.answer as object));
+    const events = reading.kind === 'read' ? reading.transaction.events.map(({ event }) => event) : [];
+    expect(events).toHaveLength(1);
+    const [event] = events;
+    if (event?.type !== 'liquidityAdded' && event?.type !== 'liquidityRemoved') throw new Error('Liquidity did not change.');
+    const { pool, provider, baseAmount, quoteAmount } = event;
+    const sign = event.type === 'liquidityAdded' ? 1n : -1n;
+    expect([pool, provider, baseAmount * sign, quoteAmount * sign]).toEqual([poolAddress, trader.publicKey, ...moved]);
+    return event.type;
+  });
+  expect(kinds).toEqual(['liquidityAdded', 'liquidityAdded', 'liquidityRemoved']);
 });

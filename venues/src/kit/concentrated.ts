@@ -1,6 +1,6 @@
 import { depthShare } from '@sluice/shared/market/pools/depth-share.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
-import type { PoolAccount, PriceState } from '../seam/venue.ts';
+import type { LiquidityChanged, PoolAccount, PriceState } from '../seam/venue.ts';
 import { noTerms } from './decode.ts';
 
 /** Pools of concentrated liquidity. The square root of a price is that of raw quote for raw base, times 2^64 (Q64.64). */
@@ -55,4 +55,11 @@ export function depthWithin({ depth, priceQuote, priceBase }: PriceState, base: 
   if (depth === null) return null;
   const worthOfBase = (base * priceQuote) / priceBase;
   return [depth, quote, worthOfBase].reduce((least, amount) => (amount < least ? amount : least));
+}
+
+/** Liquidity of a position that came or went. Its pool shows what is left, and the price. */
+export function positionChanged(
+  changed: Pick<LiquidityChanged, 'type' | 'pool' | 'pair' | 'provider' | 'baseAmount' | 'quoteAmount'>,
+): LiquidityChanged {
+  return { ...changed, lpAmount: null, left: null, state: null, timestamp: null };
 }

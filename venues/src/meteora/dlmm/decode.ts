@@ -1,6 +1,7 @@
 import type { BorshReader } from '@sluice/shared/solana/encoding/bytes.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { token2022Program } from '@sluice/shared/solana/well-known.ts';
+import { positionChanged } from '../../kit/concentrated.ts';
 import { dividedUp } from '../../kit/constant-product.ts';
 import { accountDecoder, malformed, noTerms, recordDecoder } from '../../kit/decode.ts';
 import { decimalsOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
@@ -156,7 +157,7 @@ function liquidityOf(
   const emitting = context.instruction();
   if (emitting === null) return null;
   const pair = pairAt(emitting, context.tokenBalances, changed.pool, program.liquidityAccounts);
-  return { ...changed, pair, lpAmount: null, left: null, state: null, timestamp: null };
+  return positionChanged({ ...changed, pair });
 }
 
 const readLiquidity =

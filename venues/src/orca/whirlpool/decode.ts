@@ -1,12 +1,20 @@
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { hasPrefix, u128At, viewOf, type BorshReader } from '@sluice/shared/solana/encoding/bytes.ts';
 import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { cappedDepth, concentratedPool, liquidityMet, stateOfSqrtPrice } from '../../kit/concentrated.ts';
+import { cappedDepth, concentratedPool, liquidityMet, positionChanged, stateOfSqrtPrice } from '../../kit/concentrated.ts';
 import { accountDecoder, recordDecoder } from '../../kit/decode.ts';
 import { pairOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
-import type { DecodeContext, EmittingInstruction, VenueEvent } from '../../seam/venue.ts';
+import { sentFrom } from '../../kit/transfers.ts';
+import type { DecodeContext, EmittingInstruction, LiquidityChanged, VenueEvent } from '../../seam/venue.ts';
 import { initialized, initializedLength, tradedLength, whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
-import { eventDiscriminators, ignoredEvents, swapInstructions, type SwapForm } from './program.ts';
+import {
+  adaptivePoolAccount,
+  eventDiscriminators,
+  ignoredEvents,
+  liquidityInstructions,
+  swapInstructions,
+  type SwapForm,
+} from './program.ts';
 
 /** The fields of a Whirlpool account that prices and quotes need. */
 export interface Whirlpool {
@@ -48,9 +56,9 @@ export function decodeWhirlpool(data: Uint8Array): Whirlpool | null {
   };
 }
 
-/** The form of the swap; null if the instruction is not a swap on this pool. */
-function formOf({ accounts, data }: EmittingInstruction, pool: string): SwapForm | null {
-  const form = swapInstructions.find(({ discriminator }) => hasPrefix(data, discriminator));
+/** The form of the instruction; null if it is none of these, or not on this pool. */
+function formOf({ accounts, data }: EmittingInstruction, pool: string, forms: readonly SwapForm[]): SwapForm | null {
+  const form = forms.find(({ discriminator }) => hasPrefix(data, discriminator));
   return form === undefined || !accounts.includes(pool) ? null : form;
 }
 
@@ -67,7 +75,7 @@ function readTraded(reader: BorshReader, context: DecodeContext): VenueEvent | s
   if (after === 0n || through < 0n || outputTransfer > output) return 'has an invalid field';
   const emitting = context.instruction();
   if (emitting === null) return null;
-  const form = formOf(emitting, pool);
+  const form = formOf(emitting, pool, swapInstructions);
   const trader = form === null ? undefined : emitting.accounts[form.user];
   if (form === null || trader === undefined) return 'was emitted by an instruction that is not a swap on its pool';
   const [baseVault, quoteVault] = (form.vaults ?? []).map((at) => emitting.accounts[at]);
@@ -91,25 +99,62 @@ function readTraded(reader: BorshReader, context: DecodeContext): VenueEvent | s
   );
 }
 
-function readInitialized({ bytes }: BorshReader): VenueEvent {
+/** Who pays for a new pool is the account before it. Only the instruction for adaptive fees has another one between them. */
+function funderOf({ accounts }: EmittingInstruction, pool: string): string | undefined {
+  const at = accounts.indexOf(pool);
+  return accounts[at === adaptivePoolAccount ? at - 2 : at - 1];
+}
+
+function readInitialized({ bytes }: BorshReader, context: DecodeContext): VenueEvent | null {
+  const emitting = context.instruction();
+  if (emitting === null) return null;
   const key = (at: number): string => encodeBase58(bytes, at, 32);
+  const pool = key(initialized.pool);
   return {
     type: 'poolCreated',
-    pool: key(initialized.pool),
+    pool,
     baseMint: key(initialized.mintA),
     quoteMint: key(initialized.mintB),
     baseDecimals: bytes[initialized.decimalsA]!,
     quoteDecimals: bytes[initialized.decimalsB]!,
     reserves: null,
-    creator: zeroAddress,
+    creator: funderOf(emitting, pool) ?? zeroAddress,
     timestamp: null,
   };
 }
+
+/** What is withheld of a deposit never reaches the vaults. Of a withdrawal, the transfers show what left them. */
+const readLiquidity =
+  (type: LiquidityChanged['type']) =>
+  (reader: BorshReader, context: DecodeContext): VenueEvent | string | null => {
+    const pool = reader.address();
+    reader.skip(32 + 8 + 16); // position, ticks, liquidity
+    const [amountA, amountB, withheldA, withheldB] = [reader.u64(), reader.u64(), reader.u64(), reader.u64()];
+    const emitting = context.instruction();
+    if (emitting === null) return null;
+    const form = formOf(emitting, pool, liquidityInstructions);
+    const provider = form === null ? undefined : emitting.accounts[form.user];
+    if (provider === undefined || withheldA > amountA || withheldB > amountB)
+      return 'has an invalid amount, or was emitted by an instruction that is not known to change a position';
+    const [vaultA, vaultB] = form!.vaults!.map((at) => emitting.accounts[at]);
+    const moved = (amount: bigint, withheld: bigint, vault: string | undefined): bigint =>
+      withheld === 0n ? amount : type === 'liquidityAdded' ? amount - withheld : sentFrom(emitting, vault ?? '') || amount;
+    return positionChanged({
+      type,
+      pool,
+      pair: pairOf(context.tokenBalances, vaultA, vaultB),
+      provider,
+      baseAmount: moved(amountA, withheldA, vaultA),
+      quoteAmount: moved(amountB, withheldB, vaultB),
+    });
+  };
 
 export const decode = recordDecoder(
   [
     { discriminator: eventDiscriminators.traded, name: 'Traded', minLength: tradedLength, read: readTraded },
     { discriminator: eventDiscriminators.poolInitialized, name: 'PoolInitialized', minLength: initializedLength, read: readInitialized },
+    { discriminator: eventDiscriminators.increased, name: 'LiquidityIncreased', read: readLiquidity('liquidityAdded') },
+    { discriminator: eventDiscriminators.decreased, name: 'LiquidityDecreased', read: readLiquidity('liquidityRemoved') },
   ],
   ignoredEvents,
 );

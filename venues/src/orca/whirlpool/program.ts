@@ -4,9 +4,14 @@ import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresse
 /** Orca Whirlpools. Discriminators: first eight bytes of sha256 of `global:name`, `event:Name`. */
 export const programId = 'whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc';
 
-export const eventDiscriminators = { traded: bytes('e1ca49af932ba096'), poolInitialized: bytes('6476ad570cc6fee5') } as const;
+export const eventDiscriminators = {
+  traded: bytes('e1ca49af932ba096'),
+  poolInitialized: bytes('6476ad570cc6fee5'),
+  increased: bytes('1e0790b566fe9ba1'),
+  decreased: bytes('a601244770cab5ab'),
+} as const;
 
-/** An instruction that swaps, with the places of the user and of the vaults of A and B among its accounts. */
+/** An instruction, with the places of the user and of the vaults of A and B among its accounts. */
 export interface SwapForm {
   readonly discriminator: Uint8Array;
   readonly user: number;
@@ -21,8 +26,24 @@ export const swapInstructions: readonly SwapForm[] = [
   { discriminator: bytes('ba8fd11dfe02c275'), user: 14, vaults: null }, // two_hop_swap_v2
 ];
 
-/** Known events without a trade or a new pool. */
-export const ignoredEvents = anchorNames('event', 'LiquidityIncreased LiquidityDecreased LiquidityRepositioned');
+/** Instructions that change a position on the pool that is their first account, with the places of its authority and of the vaults. */
+const [older, newer] = [
+  { user: 2, vaults: [7, 8] as const },
+  { user: 4, vaults: [11, 12] as const },
+];
+export const liquidityInstructions: readonly SwapForm[] = [
+  { discriminator: bytes('2e9cf3760dcdfbb2'), ...older }, // increase_liquidity
+  { discriminator: bytes('a026d06f685b2c01'), ...older }, // decrease_liquidity
+  { discriminator: bytes('851d59df45eeb00a'), ...newer }, // increase_liquidity_v2
+  { discriminator: bytes('3a7fbc3e4f52c460'), ...newer }, // decrease_liquidity_v2
+  { discriminator: bytes('effb097cd2c6352b'), ...newer }, // increase_liquidity_by_token_amounts_v2
+];
+
+/** The place of the pool among the accounts of `initialize_pool_with_adaptive_fee`. */
+export const adaptivePoolAccount = 7;
+
+/** Known events without a trade, a new pool, or liquidity that comes or goes. A repositioning moves liquidity within its pool. */
+export const ignoredEvents = anchorNames('event', 'LiquidityRepositioned PositionOpened');
 
 /** Address of the account with the ticks from `start` on. Throws TypeError if the pool is not an address. */
 export function tickArrayAddress(pool: string, start: number): string {

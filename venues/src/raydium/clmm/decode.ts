@@ -1,9 +1,9 @@
 import { hasPrefix, type BorshReader } from '@sluice/shared/solana/encoding/bytes.ts';
-import { cappedDepth, concentratedPool, stateOfSqrtPrice } from '../../kit/concentrated.ts';
+import { cappedDepth, concentratedPool, positionChanged, stateOfSqrtPrice } from '../../kit/concentrated.ts';
 import { accountDecoder, recordDecoder } from '../../kit/decode.ts';
 import { feesInParts, type TierRates } from '../../kit/fee-tier.ts';
 import { decimalsOf, pairOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
-import type { AccountConstants, DecodeContext, VenueEvent, VenueTrade } from '../../seam/venue.ts';
+import type { AccountConstants, DecodeContext, LiquidityChanged, VenueEvent, VenueTrade } from '../../seam/venue.ts';
 import { swapEventLength, swapEventTail } from './layout.ts';
 import { decodePool } from './pool.ts';
 import * as program from './program.ts';
@@ -79,10 +79,52 @@ function readPoolCreated(reader: BorshReader, context: DecodeContext): VenueEven
   };
 }
 
+/** A position was opened. The event names the pool; its vaults are behind it among the accounts. */
+function readOpened(reader: BorshReader, context: DecodeContext): VenueEvent | VenueEvent[] | string | null {
+  const [pool, provider] = [reader.address(), reader.address()];
+  reader.skip(32 + 8 + 16); // owner, ticks, liquidity
+  const [baseAmount, quoteAmount] = [reader.u64(), reader.u64()];
+  const emitting = context.instruction();
+  if (emitting === null) return null;
+  const at = emitting.accounts.indexOf(pool) + program.vaultsBehindPool;
+  const pair = pairOf(context.tokenBalances, emitting.accounts[at], emitting.accounts[at + 1]);
+  // A position may be opened empty.
+  if (baseAmount + quoteAmount === 0n) return [];
+  return positionChanged({ type: 'liquidityAdded', pool, pair, provider, baseAmount, quoteAmount });
+}
+
+/** A position grew or shrank. Only the instruction names the pool. Without liquidity, fees alone were collected. */
+const readChanged =
+  (type: LiquidityChanged['type'], { discriminators, pool: at, vaults }: typeof program.increaseForms | typeof program.decreaseForms) =>
+  (reader: BorshReader, context: DecodeContext): VenueEvent | VenueEvent[] | string | null => {
+    reader.skip(32); // position_nft_mint
+    const liquidity = reader.u128();
+    const [baseAmount, quoteAmount] = [reader.u64(), reader.u64()];
+    const emitting = context.instruction();
+    if (emitting === null) return null;
+    const { accounts, data } = emitting;
+    const [provider, pool] = [accounts[0], accounts[at]];
+    if (!discriminators.some((one) => hasPrefix(data, one)) || provider === undefined || pool === undefined)
+      return 'was emitted by an instruction that is not known to change a position';
+    const pair = pairOf(context.tokenBalances, accounts[vaults[0]], accounts[vaults[1]]);
+    return liquidity === 0n ? [] : positionChanged({ type, pool, pair, provider, baseAmount, quoteAmount });
+  };
+
 export const decode = recordDecoder(
   [
     { discriminator: program.eventDiscriminators.swap, name: 'SwapEvent', minLength: swapEventLength, read: readSwap },
     { discriminator: program.eventDiscriminators.poolCreated, name: 'PoolCreatedEvent', read: readPoolCreated },
+    { discriminator: program.eventDiscriminators.opened, name: 'CreatePersonalPositionEvent', read: readOpened },
+    {
+      discriminator: program.eventDiscriminators.increased,
+      name: 'IncreaseLiquidityEvent',
+      read: readChanged('liquidityAdded', program.increaseForms),
+    },
+    {
+      discriminator: program.eventDiscriminators.decreased,
+      name: 'DecreaseLiquidityEvent',
+      read: readChanged('liquidityRemoved', program.decreaseForms),
+    },
   ],
   program.ignoredEvents,
 );
