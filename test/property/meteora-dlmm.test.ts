@@ -48,7 +48,7 @@ const amounts = fc.oneof(
 const setups = fc.record({
   step: fc.constantFrom(1, 10, 80, 400),
   active: fc.integer({ min: -300, max: 300 }),
-  /** Bins from the active one, or two arrays away. */
+  /** Bins near the active one, or up to two arrays from it. */
   bins: fc.array(
     fc.record({
       offset: fc.oneof(fc.integer({ min: -5, max: 5 }), fc.integer({ min: -150, max: 150 })),
@@ -81,7 +81,7 @@ const trades = fc.record({
 
 function feesOf(bps: number): TransferFees {
   const setting = { epoch: 0n, bps, maxFee: rich };
-  return { older: setting, newer: setting };
+  return { configAuthority: null, withdrawAuthority: null, older: setting, newer: setting };
 }
 
 function mintOf(fees: TransferFees): Buffer {
@@ -241,12 +241,12 @@ function eventsOf(
   after: readonly bigint[],
 ): readonly VenueEvent[] {
   const keys = (readTransaction(answer) as TransactionView).accountKeys;
-  const shown = (amounts: readonly bigint[]): unknown =>
+  const shown = (held: readonly bigint[]): unknown =>
     vaults.map((vault, coin) => ({
       accountIndex: keys.indexOf(vault),
       mint: mints[coin],
       owner: address,
-      uiTokenAmount: { amount: String(amounts[coin]), decimals: 6 },
+      uiTokenAmount: { amount: String(held[coin]), decimals: 6 },
     }));
   const meta = { ...answer.meta, preTokenBalances: shown(before), postTokenBalances: shown(after) };
   const decoder = new Decoder([meteoraDlmm], ({ kind, detail }) => expect.fail(`${kind}: ${detail}`));
@@ -368,8 +368,9 @@ it('any bytes of an event give a sound event, or a verdict', () => {
 
 it.skipIf(!fixturesPresent)('any bytes of the accounts give a pair, a quote or a verdict', () => {
   const bins = [-3, 0, 4].map((offset) => ({ offset, amount: 10n ** 9n, other: 10n ** 9n, open: 0n, processed: 0n, asks: false }));
-  const settings = { baseFactor: 100, variable: 100, accumulator: 9, moved: 1, idle: 3, share: 500, use: 2, mode: 0 };
-  const { data, arrays } = pairOf({ ...settings, step: 10, active: 5, bins, transferBps: [0, 0], hasHost: false });
+  const settings = { baseFactor: 100, variable: 100, accumulator: 9, moved: 1, share: 500, use: 2, mode: 0, hasHost: false };
+  const setup: Setup = { ...settings, step: 10, idle: 3, active: 5, bins, transferBps: [0, 0] };
+  const { data, arrays } = pairOf(setup);
   const mints = [at.mintX, at.mintY].map((from) => key(data, from));
   const mint = (of: string): QuotedMint => ({ address: of, decimals: 6, supply: 0n, transferFee: null });
   const changing = (sampled: Buffer): fc.Arbitrary<Uint8Array> =>

@@ -443,7 +443,7 @@ it.skipIf(!isPresent)('liquidity of a position comes and goes in the real progra
     const result = machine.run([change], change === changes[0] ? [trader, nft] : [trader]);
     if (result.failed) throw new Error(`${result.error}\n${result.logs.join('\n')}`);
     const moved = balances().map((amount, coin) => amount - before[coin]!);
-    const reading = decoder.read(wholeSighting(result.answer as object));
+    const reading = decoder.read(wholeSighting(result.answer));
     const events = reading.kind === 'read' ? reading.transaction.events.map(({ event }) => event) : [];
     expect(events).toHaveLength(1);
     const [event] = events;

@@ -13,7 +13,7 @@ const basisPoints = 10_000;
 const variableScale = 100_000_000_000n;
 
 /** The state of the variable fee when a swap begins. */
-export function referenceAt({ activeId, fees, volatility }: DlmmPair, unixTimeS: number): Pick<Volatility, 'reference' | 'indexReference'> {
+function referenceAt({ activeId, fees, volatility }: DlmmPair, unixTimeS: number): Pick<Volatility, 'reference' | 'indexReference'> {
   const elapsed = Number(BigInt(unixTimeS) - volatility.updatedAtS);
   if (elapsed < fees.filterPeriodS) return volatility;
   const reference = elapsed < fees.decayPeriodS ? Math.floor((volatility.accumulator * fees.reductionFactor) / basisPoints) : 0;
