@@ -86,6 +86,8 @@ export function readStats(of: {
     /** Directory of pools. */
     pools,
     solUsd: readSolUsd(of.solUsd),
+    /** What each pool of SOL and USDC says. */
+    solUsdPools: of.solUsd.pools,
   };
 }
 
@@ -108,7 +110,7 @@ function readVenues(pipeline: Pipeline | undefined) {
   return venues;
 }
 
-/** Null without a price, also if the pools contradict each other; `stale` if it is too old to use. `pools`: what each pool says. */
-function readSolUsd({ current, ageMs, pools }: SolUsdFeed) {
-  return current && { price: current.price, slot: current.slot, ageMs, stale: ageMs > solUsdStaleAfterMs, pools };
+/** Null without a price, also if the pools contradict each other; `stale` if it is too old to use. */
+function readSolUsd({ current, ageMs }: SolUsdFeed) {
+  return current && { price: current.price, slot: current.slot, ageMs, stale: ageMs > solUsdStaleAfterMs };
 }
