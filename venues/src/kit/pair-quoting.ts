@@ -1,6 +1,7 @@
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { flipPrice } from '../seam/price.ts';
 import { ownedData, quoteFault, type AccountLookup, type QuoteFault, type QuoteMoment, type VenueQuoting } from '../seam/quoting.ts';
+import type { BuiltTrade, TradeOrder } from '../seam/trading.ts';
 import type { Fee, PriceState } from '../seam/venue.ts';
 import { malformed } from './decode.ts';
 import { quotePool, type PoolSwap } from './pool-quote.ts';
