@@ -5,8 +5,8 @@ import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
 import { parseJson } from '@sluice/shared/codec/bytes.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { readPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
-import type { MigrationEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
-import { allTradesTopic, migrationsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
+import type { LiquidityEvent, MigrationEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
+import { allPoolsTopic, allTradesTopic, migrationsTopic, poolsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 
 /** A price tick. Most of it stays unread, because only the newest tick of a mint is used. */
 interface PriceTick {
@@ -18,7 +18,7 @@ interface PriceTick {
   readonly json: Uint8Array;
 }
 
-/** A trade or a migration, or the main pool of a mint as ingest read it from the chain (`pool`). */
+/** A trade, a migration or a change of liquidity, or the main pool of a mint as ingest read it from the chain (`pool`). */
 export interface TradeRead {
   readonly kind: 'trade' | 'pool';
   readonly mint: string;
@@ -32,7 +32,7 @@ interface Retraction {
   /** Null if the topics do not name it. */
   readonly mint: string | null;
   readonly id: string;
-  readonly of: 'trade' | 'price' | 'migration';
+  readonly of: 'trade' | 'price' | 'migration' | 'liquidity';
   readonly json: Uint8Array;
 }
 
@@ -47,6 +47,7 @@ interface SlotsRead {
 export type MarketEvent = TradeRead | PriceTick | Retraction | SlotsRead;
 
 const pricesPrefix = pricesTopic('');
+const poolsPrefix = poolsTopic('');
 const tradesPrefix = tradesTopic('');
 
 /** The event of an entry; its topics give the type. Null if the market keeper does not use it. */
@@ -54,7 +55,7 @@ export function readEvent(entry: Pick<LogEntry, 'topics' | 'json'>): MarketEvent
   const { topics, json } = entry;
   const topic = topics[0]?.topic ?? '';
   if (topic.startsWith(pricesPrefix)) return readPrice(json) ?? readParsed(entry);
-  if (topic === allTradesTopic || topic === migrationsTopic) return readParsed(entry);
+  if (topic === allTradesTopic || topic === migrationsTopic || topic === allPoolsTopic) return readParsed(entry);
   const verdict = readVerdict(entry);
   return verdict === null ? readMainPool(entry) : { kind: 'slots', mint: null, verdict, json };
 }
@@ -87,15 +88,17 @@ function readPrice(json: Uint8Array): PriceTick | null {
     : { kind: 'price', mint, id, slot, poolAddress, json };
 }
 
-/** A trade, a migration or a retraction. Null for other bytes: the bus carries any, not only those that ingest publishes. */
+/** A trade, a migration, a change of liquidity or a retraction. Null for other bytes: the bus carries any, not only those that ingest publishes. */
 function readParsed({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): MarketEvent | null {
   try {
-    const event = parseJson(json) as TradeEvent | MigrationEvent | RetractEvent;
+    const event = parseJson(json) as TradeEvent | MigrationEvent | LiquidityEvent | RetractEvent;
     switch (event.type) {
       case 'retract':
         return { kind: 'retract', id: event.id, ...retractedFrom(topics), json };
       case 'trade':
       case 'migration':
+      case 'liquidityAdded':
+      case 'liquidityRemoved':
         return { kind: 'trade', mint: event.mint, trade: tradeOf(event), json };
       default:
         return null;
@@ -106,12 +109,12 @@ function readParsed({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): Market
   }
 }
 
-function tradeOf(event: TradeEvent | MigrationEvent): MarketTrade {
+function tradeOf(event: TradeEvent | MigrationEvent | LiquidityEvent): MarketTrade {
   const isTrade = event.type === 'trade';
   const { depthSol, sizeSol, atS } = poolPriceOf(event);
   // One literal: an object that is assembled from parts costs ten times as much.
   return {
-    kind: event.type,
+    kind: event.type === 'trade' || event.type === 'migration' ? event.type : 'liquidity',
     id: event.id,
     quoteMint: event.quoteMint,
     pool: event.pool,
@@ -144,6 +147,8 @@ function retractedFrom(topics: LogEntry['topics']): Pick<Retraction, 'mint' | 'o
       return { mint: mintOf(tradesPrefix), of: 'trade' };
     case migrationsTopic:
       return { mint: null, of: 'migration' };
+    case allPoolsTopic:
+      return { mint: mintOf(poolsPrefix), of: 'liquidity' };
     default:
       return { mint: mintOf(pricesPrefix), of: 'price' };
   }

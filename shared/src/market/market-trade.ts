@@ -2,11 +2,12 @@ import type { Commitment } from '../wire/events/events.ts';
 import type { PoolPrice } from './pools/main-pool.ts';
 
 /**
- * A trade, a migration (its pool is the destination), or the main pool as ingest read it from the chain (`pool`), as input of the market's state.
+ * A trade, a migration (its pool is the destination), a pool whose liquidity changed, or the main pool as ingest read it from the chain (`pool`), as
+ * input of the market's state.
  * Amounts are in whole coins, times in Unix seconds and microseconds.
  */
 export interface MarketTrade extends PoolPrice {
-  readonly kind: 'trade' | 'migration' | 'pool';
+  readonly kind: 'trade' | 'migration' | 'liquidity' | 'pool';
   /** The id of its event; empty for a read. */
   readonly id: string;
   readonly slot: number;

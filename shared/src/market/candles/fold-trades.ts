@@ -56,6 +56,7 @@ export function foldNext(fold: Fold, event: MarketTrade): void {
   const isOld = fold.head !== null && comesBefore(event, fold.head.slot);
   if (event.kind === 'migration') foldMigration(fold, event, isOld);
   else if (event.kind === 'pool') foldRead(fold, event);
+  else if (event.kind === 'liquidity') foldLiquidity(fold, event, isOld);
   else foldTrade(fold, event, isOld);
 }
 
@@ -133,6 +134,11 @@ function foldMigration(fold: Fold, event: MarketTrade, isOld: boolean): void {
   head.curveOver = true;
   if (event.atS > head.mainTradedS) head.mainTradedS = event.atS;
   note(head, event, isOld);
+}
+
+/** Another pool may replace a main pool that was drained. */
+function foldLiquidity({ head }: Fold, { poolAddress, depthSol }: MarketTrade, isOld: boolean): void {
+  if (head?.poolAddress === poolAddress && !isOld && depthSol !== null) head.depthSol = depthSol;
 }
 
 /** What a read of the chain shows as the main pool now, even if the trade for which it was read is older. */
