@@ -3,9 +3,12 @@ import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import {
+  LiquidityRemovedEvent,
+  PoolCreatedEvent,
   PriceEvent,
   TradeEvent,
   type CandleEvent,
+  type LiquidityEvent,
   type MigrationEvent,
   type NewTokenEvent,
   type StreamEvent,
@@ -154,7 +157,17 @@ export function migrationEvent(mint: string, changes: Partial<MigrationEvent> = 
   };
 }
 
-/** The topics of an event. */
+const removedExample = exampleOf(LiquidityRemovedEvent) as unknown as LiquidityEvent;
+const openedExample = exampleOf(PoolCreatedEvent) as unknown as PoolCreatedEvent;
+
+export function removedEvent(mint: string, changes: Partial<LiquidityEvent> = {}): LiquidityEvent {
+  return { ...removedExample, ...common(mint), ...valuation, ...changes } as LiquidityEvent;
+}
+
+export function poolCreatedEvent(mint: string, changes: Partial<PoolCreatedEvent> = {}): PoolCreatedEvent {
+  return { ...openedExample, ...common(mint), ...valuation, ...changes };
+}
+
 export function candleEvent(mint: string, changes: Partial<CandleEvent> = {}): CandleEvent {
   const { signature: _, ...fields } = common(mint);
   return {
@@ -184,6 +197,7 @@ export function candleEvent(mint: string, changes: Partial<CandleEvent> = {}): C
   };
 }
 
+/** The topics of an event. */
 function topicsOf(event: StreamEvent): string[] {
   switch (event.type) {
     case 'trade':
