@@ -272,7 +272,7 @@ function foreign({ accounts, data, ...rest }: Instruction): Instruction {
   };
 }
 
-const { coder } = new Program(CpAmmIdl as Idl, { connection: new Connection('http://127.0.0.1:1') });
+const { coder } = new Program(CpAmmIdl, { connection: new Connection('http://127.0.0.1:1') });
 const collectFeeModes = [CollectFeeMode.BothToken, CollectFeeMode.OnlyB, CollectFeeMode.Compounding] as const;
 
 /** What the vault receives and sends by the SDK. `amount` is one of them. */

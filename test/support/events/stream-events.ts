@@ -161,7 +161,7 @@ const removedExample = exampleOf(LiquidityRemovedEvent) as unknown as LiquidityE
 const openedExample = exampleOf(PoolCreatedEvent) as unknown as PoolCreatedEvent;
 
 export function removedEvent(mint: string, changes: Partial<LiquidityEvent> = {}): LiquidityEvent {
-  return { ...removedExample, ...common(mint), ...valuation, ...changes } as LiquidityEvent;
+  return { ...removedExample, ...common(mint), ...valuation, ...changes };
 }
 
 export function poolCreatedEvent(mint: string, changes: Partial<PoolCreatedEvent> = {}): PoolCreatedEvent {
