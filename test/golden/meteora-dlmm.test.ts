@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib';
+import { findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { feesIn } from '@sluice/venues/seam/fee.ts';
@@ -6,6 +7,7 @@ import type { VenueEvent, VenueTrade } from '@sluice/venues/seam/venue.ts';
 import { describe, expect, it } from 'vitest';
 import { Decoder } from '../../ingest/src/pipeline/decode.ts';
 import { meteoraDlmm } from '../../venues/src/meteora/dlmm/index.ts';
+import { binArrayAddress, eventAuthority, programId } from '../../venues/src/meteora/dlmm/program.ts';
 import { completed } from '../support/events/decoded.ts';
 import { fixtureBytes, fixtureJson, fixturesNote, fixturesPresent } from './fixtures.ts';
 
@@ -145,4 +147,12 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on DLMM (${fixturesNote})`, ()
     });
     expect(fits).toEqual([100]);
   });
+});
+
+it('the addresses of the program', () => {
+  expect(findProgramAddress([Buffer.from('__event_authority')], programId).address).toBe(eventAuthority);
+  expect([-1, 0].map((index) => binArrayAddress(pairs[1]!, index))).toEqual([
+    '338HBraHxVupeftangX6jySecbND4osxcJjjMSW7qmMs',
+    '28BX6QycwTKx3CqswpJQs7hJCmoUs469Qt4maKMdhgmQ',
+  ]);
 });
