@@ -28,6 +28,7 @@ import * as program from '../../venues/src/meteora/dbc/program.ts';
 import { fixtureBytes, fixturesPresent } from '../golden/fixtures.ts';
 import { createHarness } from '../ingest/harness.ts';
 import { wholeSighting } from '../ingest/sightings.ts';
+import { ownTradesIn } from '../../trading/src/nodes/own-trades.ts';
 import { readTrade } from '@sluice/trading/signer/checks/trade-instruction.ts';
 import { RealMachine, type MachineResult } from '../simnet/support/real-machine.ts';
 import { fuzzCases, mutated } from '../support/fuzz.ts';
@@ -301,7 +302,11 @@ describe.skipIf(!isPresent)(`a launch by the real program (${note})`, () => {
       reserves: wireReserves(curve().reserves),
     });
     expect(published()).toMatchObject({ type: 'trade', side: 'buy', baseDecimals: 6, reserves: wireReserves(curve().reserves) });
-    await take(world.run([world.order({ exact: 'baseIn', amount: 10n ** 12n })]).answer, 3);
+    const sold = world.run([world.order({ exact: 'baseIn', amount: 10n ** 12n })]).answer;
+    // What follows orders reads the same amounts, without the config.
+    const own = ownTradesIn(viewOf(sold), { trader: creator.publicKey, side: 'sell', mint, poolAddress: pool });
+    expect(own).toMatchObject({ baseAmount: 10n ** 12n, quoteAmount: 27_346_853n, fees: 273_469n });
+    await take(sold, 3);
     expect(published()).toMatchObject({
       type: 'trade',
       side: 'sell',
