@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Program, type Idl } from '@coral-xyz/anchor';
+import { Program } from '@coral-xyz/anchor';
 import {
   CollectFeeMode,
   CpAmmIdl,
