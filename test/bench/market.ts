@@ -1,6 +1,6 @@
 import { MarketLedger } from '../../followers/src/candles/ledger.ts';
 import { readEvent } from '../../followers/src/kit/market-event.ts';
-import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { changeArguments } from '@sluice/shared/market/redis/redis-market.ts';
@@ -10,7 +10,7 @@ import { consumeMarket } from '../support/product/market-consumer.ts';
 import { tradeOf } from '../market/trades.ts';
 import { until } from '../support/gateway.ts';
 import { startRedis, type TestRedis } from '../support/servers/redis.ts';
-import { addressOf, entryOf, priceEvent } from '../support/events/stream-events.ts';
+import { addressOf, entryOf, logged, priceEvent } from '../support/events/stream-events.ts';
 import type { BenchRow } from './row.ts';
 
 /** Trades, and as many prices after them, over some mints, of which a few have most: 50 seconds of a busy market. */
@@ -84,9 +84,7 @@ export async function run(): Promise<BenchRow[]> {
 
 /** Batches of a hundred, as from the keeper. */
 function measureOwn(all: readonly BusEntry[]): number {
-  const log: LogEntry[] = all.map(({ topics, json, msgpack }, index) => {
-    return { offset: index + 1, topics: topics.map((topic) => ({ topic, seq: 1 })), json, msgpack };
-  });
+  const log = all.map((entry, index) => logged(entry, index + 1));
   const pass = (): void => {
     const ledger = new MarketLedger(new Map(), new Map());
     for (let from = 0; from < log.length; from += 100) {

@@ -157,7 +157,7 @@ describe('a Redis that lies', () => {
     const before = await metricOf('unreadable_entries_total');
     for (const text of garbage) {
       const bytes = Buffer.from(text);
-      await publisher.publish(topics.map((one) => ({ topics: one, json: bytes, msgpack: bytes })));
+      await publisher.publish(topics.map((one) => ({ topics: one, record: bytes })));
     }
     const good = tradeEvent(mint, { side: 'buy', commitment: 'confirmed' });
     await publisher.publish([entryOf(good)]);
@@ -180,7 +180,7 @@ describe('a Redis that lies', () => {
     const encoded = () =>
       encodeEvent(orderEvent({ ...newOrder(Date.now(), { keyId: victim }), updatedAtMs: Date.now(), version: 1 }, Date.now() * 1000, true));
     const genuine = (to = topic): BusEntry => sealed.entry(to, encoded());
-    const forged = (topics: readonly string[] = [topic]): BusEntry => ({ topics, ...encoded() });
+    const forged = (topics: readonly string[] = [topic]): BusEntry => ({ topics, record: encoded() });
     const aDayAgo = { wallMs: () => Date.now() - 25 * 3_600_000 };
     const old = (): BusEntry => sealedEvents(new RecordSeal(testSealKey, aDayAgo)).entry(topic, encoded());
 
@@ -193,16 +193,16 @@ describe('a Redis that lies', () => {
       await stranger.ask({ op: 'subscribe', channel: 'trades' });
       const before = await refusedOf('private_event');
       const first = genuine();
-      const { msgpack } = first;
+      const { record } = first;
       const touched = {
         ...first,
-        json: Buffer.from(Buffer.from(first.json).toString('latin1').replace('"version":1', '"version":9'), 'latin1'),
+        record: Buffer.from(Buffer.from(record).toString('latin1').replace('"version":1', '"version":9'), 'latin1'),
       };
       const lies: BusEntry[] = [
         forged(),
         touched,
-        { ...first, msgpack: msgpack.subarray(0, -1) },
-        { ...first, msgpack: new Uint8Array(0) },
+        { ...first, record: record.subarray(0, -1) },
+        { ...first, record: new Uint8Array(0) },
         // An event of the victim, sent under another key.
         { ...first, topics: [ordersTopic(thief)] },
         { ...first, topics: [topic, ordersTopic(thief)] },

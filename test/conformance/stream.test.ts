@@ -320,12 +320,12 @@ describe.each(transports)('the stream over %s', (transport) => {
       const mint = fresh();
       const first = await opened(undefined, small);
       await first.ask({ op: 'subscribe', channel: 'trades', mints: [mint] });
-      for (let at = 0; at < 4_000; at += 500) await small.publish(trades(mint, 500));
-      await first.framesTo(tradesTopic(mint), 4_000);
+      for (let at = 0; at < 10_000; at += 500) await small.publish(trades(mint, 500));
+      await first.framesTo(tradesTopic(mint), 10_000);
       const client = await opened(undefined, small);
-      const { positions } = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], last: 4_000 });
+      const { positions } = await client.ask({ op: 'subscribe', channel: 'trades', mints: [mint], last: 10_000 });
       const { seq, newest } = positions![tradesTopic(mint)] as unknown as { seq: number; newest: number };
-      expect(newest).toBe(4_000);
+      expect(newest).toBe(10_000);
       expect(seq).toBeGreaterThan(0);
       await until('the past', () => client.frames(tradesTopic(mint)).length === newest - seq);
       expect(client.messages.filter(({ op }) => op === 'gap')).toEqual([]);

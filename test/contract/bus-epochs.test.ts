@@ -85,7 +85,7 @@ describe('a Redis that starts again', () => {
     expect(after.texts.slice(-35)).toEqual(recorder.texts.slice(5));
     // The bus uses its own connection, which may reconnect later than those of subscribers; until then it refuses.
     const tail = await until('the connection of the bus', () => bus.tail(35).catch(refusedMeanwhile));
-    expect(tail.map(({ json }) => Buffer.from(json).toString())).toEqual(recorder.texts.slice(5));
+    expect(tail.map((one) => Buffer.from(one.record).toString())).toEqual(recorder.texts.slice(5));
   });
 
   it('sends subscribers that saw the lost end back to where the log continues', async () => {
@@ -137,7 +137,7 @@ describe('a Redis that starts again', () => {
     const check = (recorder: Recorder): string[] =>
       recorder.seen.flatMap((seen) => {
         if (seen.kind !== 'entry') return [];
-        const [place, text] = [`${seen.epoch} ${seen.entry.offset}`, Buffer.from(seen.entry.json).toString()];
+        const [place, text] = [`${seen.epoch} ${seen.entry.offset}`, Buffer.from(seen.entry.record).toString()];
         const before = received.get(place) ?? text;
         received.set(place, before);
         return before === text ? [] : [`${place} is ${before}, and ${text}`];

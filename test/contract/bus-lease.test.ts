@@ -20,7 +20,7 @@ const implementations = [
   { name: 'Redis', start: redisHarness },
 ] as const;
 
-const textOf = ({ json }: { readonly json: Uint8Array }): string => Buffer.from(json).toString();
+const textOf = ({ record: bytes }: { readonly record: Uint8Array }): string => Buffer.from(bytes).toString();
 
 function until(lease: Lease, condition: () => boolean): Promise<void> {
   return new Promise((resolve) => {
@@ -205,8 +205,8 @@ describe.each(implementations)('the tail of the $name log', ({ start }) => {
   });
 });
 
-function plain({ offset, topics, json, msgpack }: Awaited<ReturnType<Bus['tail']>>[number]): unknown {
-  return [offset, topics, textOf({ json }), textOf({ json: msgpack })];
+function plain(one: Awaited<ReturnType<Bus['tail']>>[number]): unknown {
+  return [one.offset, one.topics, one.view, textOf(one)];
 }
 
 describe('a lease in Redis', () => {

@@ -2,23 +2,24 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { busLimits, type BusEntry } from '@sluice/shared/bus/bus.ts';
 import { epochLength, newEpoch } from '@sluice/shared/bus/epoch.ts';
-import { BatchEncoder, decodeHead, decodeMessage, formatVersion, maxBatchEntries } from '@sluice/shared/bus/message.ts';
+import { BatchEncoder, decodeHead, decodeMessage, formatVersion, maxBatchEntries, olderVersion } from '@sluice/shared/bus/message.ts';
 
 const bytes = fc.uint8Array({ maxLength: 300 });
 const topic = fc
   .string({ minLength: 1, maxLength: 40, unit: 'grapheme' })
   .filter((name) => Buffer.byteLength(name) <= busLimits.maxTopicBytes);
-const anyEntry: fc.Arbitrary<BusEntry> = fc.record({
-  topics: fc.uniqueArray(fc.oneof(topic, fc.constantFrom('trades', 'trades:a', 'trades:b')), { minLength: 1, maxLength: 16 }),
-  json: bytes,
-  msgpack: bytes,
-});
+const topics = fc.uniqueArray(fc.oneof(topic, fc.constantFrom('trades', 'trades:a', 'trades:b')), { minLength: 1, maxLength: 16 });
+const anyEntry: fc.Arbitrary<BusEntry> = fc.record({ topics, record: bytes, tickTopics: topics }, { requiredKeys: ['topics', 'record'] });
+const viewsIn = (entries: readonly BusEntry[]) =>
+  entries.flatMap(({ record, tickTopics, ...entry }) =>
+    [entry.topics, ...(tickTopics === undefined ? [] : [tickTopics])].map((names, view) => ({ names, record, view })),
+  );
 const batch = fc.array(anyEntry, { minLength: 1, maxLength: 20 });
 const offset = fc.integer({ min: 1, max: 2 ** 47 });
 
 /** As the store does it: a seq before the batch for each topic, in the order in which topics first appear. */
 function compose(encoder: BatchEncoder, entries: readonly BusEntry[], first: number, base: (topic: string) => number): Buffer {
-  const names = [...new Set(entries.flatMap(({ topics }) => topics))];
+  const names = [...new Set(viewsIn(entries).flatMap((view) => view.names))];
   const { counts, body } = encoder.encode(entries);
   const front = Buffer.alloc(1 + epochLength + 6);
   front[0] = formatVersion;
@@ -39,14 +40,15 @@ describe('a message of the log', () => {
         const message = decodeMessage(compose(encoder, entries, first, (name) => base + name.length));
         if (message === null) throw new Error('malformed');
         expect(message.first).toBe(first);
-        expect(message.last).toBe(first + entries.length - 1);
+        const views = viewsIn(entries);
+        expect(message.last).toBe(first + views.length - 1);
         for (const [index, decoded] of message.entries.entries()) {
-          const sent = entries[index] as BusEntry;
+          const sent = views[index]!;
+          expect(decoded.view).toBe(sent.view);
           expect(decoded.offset).toBe(first + index);
-          expect(Buffer.compare(decoded.json, sent.json)).toBe(0);
-          expect(Buffer.compare(decoded.msgpack, sent.msgpack)).toBe(0);
+          expect(Buffer.compare(decoded.record, sent.record)).toBe(0);
           expect(decoded.topics).toEqual(
-            sent.topics.map((name) => {
+            sent.names.map((name) => {
               const seq = (seqs.get(name) ?? base + name.length) + 1;
               seqs.set(name, seq);
               return { topic: name, seq };
@@ -62,27 +64,25 @@ describe('a message of the log', () => {
   });
 
   it('shows payloads without copying them', () => {
-    const wire = compose(new BatchEncoder(), [{ topics: ['trades'], json: Buffer.from('{}'), msgpack: Buffer.from([0x80]) }], 1, () => 0);
+    const wire = compose(new BatchEncoder(), [{ topics: ['trades'], record: Buffer.from('{}') }], 1, () => 0);
     const message = decodeMessage(wire);
     if (message === null) throw new Error('malformed');
-    expect(message.entries[0]?.json.buffer).toBe(wire.buffer);
-    expect(message.entries[0]?.msgpack.buffer).toBe(wire.buffer);
+    expect(message.entries[0]?.record.buffer).toBe(wire.buffer);
   });
 
   it('carries the largest batch', () => {
     const entries = Array.from({ length: maxBatchEntries }, (_, index) => ({
       topics: Array.from({ length: 16 }, (__, n) => `${'x'.repeat(240)}${index}.${n}`),
-      json: Buffer.alloc(0),
-      msgpack: Buffer.alloc(0),
+      record: Buffer.alloc(0),
     }));
     const message = decodeMessage(compose(new BatchEncoder(), entries, 5, () => 7));
     if (message === null) throw new Error('malformed');
     expect(message.head.names).toHaveLength(maxBatchEntries * 16);
-    expect(message.entries.map(({ topics }) => topics.map((each) => each.topic))).toEqual(entries.map(({ topics }) => topics));
+    expect(message.entries.map((entry) => entry.topics.map((each) => each.topic))).toEqual(entries.map((entry) => entry.topics));
   });
 
   it('has a head that can be read without its payloads', () => {
-    const wire = compose(new BatchEncoder(), [{ topics: ['a', 'b'], json: Buffer.alloc(9), msgpack: Buffer.alloc(9) }], 3, () => 4);
+    const wire = compose(new BatchEncoder(), [{ topics: ['a', 'b'], record: Buffer.alloc(9) }], 3, () => 4);
     const whole = decodeHead(wire);
     if (whole === null) throw new Error('malformed');
     expect(decodeHead(wire.subarray(0, whole.entriesAt))).toEqual(whole);
@@ -92,8 +92,8 @@ describe('a message of the log', () => {
 
   it('is malformed when it is cut short or longer, at every byte', () => {
     const entries = [
-      { topics: ['trades', 'trades:ü'], json: Buffer.from('{"a":1}'), msgpack: Buffer.from([0x81, 0xa1]) },
-      { topics: ['trades'], json: Buffer.alloc(0), msgpack: Buffer.alloc(3) },
+      { topics: ['trades', 'trades:ü'], record: Buffer.from('{"a":1}') },
+      { topics: ['trades'], record: Buffer.alloc(0) },
     ];
     const wire = compose(new BatchEncoder(), entries, 1, () => 0);
     for (let length = 0; length < wire.length; length += 1) expect(decodeMessage(wire.subarray(0, length))).toBeNull();
@@ -119,22 +119,39 @@ describe('a message of the log', () => {
         if (message === null) return;
         // If a change affected only payloads or numbers, everything that is returned lies within the bytes.
         expect(message.entries).toHaveLength(message.last - message.first + 1);
-        for (const { topics } of message.entries) expect(topics.length).toBeGreaterThan(0);
+        for (const entry of message.entries) expect(entry.topics.length).toBeGreaterThan(0);
       }),
       { numRuns: 3_000 },
     );
   });
 
   it('is malformed when it counts other entries of a topic than it has', () => {
-    const wire = compose(new BatchEncoder(), [{ topics: ['a'], json: Buffer.alloc(1), msgpack: Buffer.alloc(1) }], 1, () => 0);
+    const wire = compose(new BatchEncoder(), [{ topics: ['a'], record: Buffer.alloc(1) }], 1, () => 0);
     const head = decodeHead(wire);
     if (head === null) throw new Error('malformed');
     wire.writeUInt16BE(2, head.entriesAt - 4);
     expect(decodeMessage(wire)).toBeNull();
   });
 
+  it('is read in the older version, in which an entry has JSON and MessagePack', () => {
+    const [json, msgpack] = [Buffer.from('{"id":"a"}'), Buffer.alloc(3)];
+    const wire = compose(new BatchEncoder(), [{ topics: ['trades'], record: Buffer.alloc(3) }], 9, () => 4);
+    const { entriesAt } = decodeHead(wire)!;
+    const [places, lengths] = [Buffer.from([1, 0, 0]), Buffer.from([0, 0, 0, json.length, 0, 0, 0, msgpack.length])];
+    const older = Buffer.concat([wire.subarray(0, entriesAt), places, lengths, json, msgpack]);
+    older[0] = olderVersion;
+    const [entry, ...others] = decodeMessage(older)!.entries;
+    expect([entry!.offset, entry!.topics, Buffer.from(entry!.json).toString()]).toEqual([
+      9,
+      [{ topic: 'trades', seq: 5 }],
+      json.toString(),
+    ]);
+    expect(others).toEqual([]);
+    for (let length = 0; length < older.length; length++) expect(decodeMessage(older.subarray(0, length))).toBeNull();
+  });
+
   it('is refused in another version of the format', () => {
-    const wire = compose(new BatchEncoder(), [{ topics: ['a'], json: Buffer.alloc(1), msgpack: Buffer.alloc(1) }], 1, () => 0);
+    const wire = compose(new BatchEncoder(), [{ topics: ['a'], record: Buffer.alloc(1) }], 1, () => 0);
     wire[0] = formatVersion + 1;
     expect(decodeMessage(wire)).toBeNull();
   });

@@ -33,7 +33,7 @@ export class Recorder implements BusHandlers {
 
   /** The received JSON texts, in order. */
   get texts(): string[] {
-    return this.entries.map(({ json }) => Buffer.from(json).toString());
+    return this.entries.map((one) => Buffer.from(one.record).toString().trimEnd());
   }
 
   onEntry(handed: LogEntry, replayed: boolean): void {
@@ -105,8 +105,8 @@ export async function record(subscriber: BusSubscriber): Promise<Recorder> {
   return recorder;
 }
 
-export function entry(text: string, topics: readonly string[] = ['trades'], msgpack: Uint8Array = Buffer.from(text)): BusEntry {
-  return { topics, json: Buffer.from(text), msgpack };
+export function entry(text: string, topics: readonly string[] = ['trades'], paddedTo = 0): BusEntry {
+  return { topics, record: Buffer.from(text.padEnd(paddedTo)) };
 }
 
 export function entries(count: number, prefix: string, topicsOf: (index: number) => readonly string[] = () => ['trades']): BusEntry[] {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Bus, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
@@ -124,8 +124,8 @@ describe('the Redis bus', () => {
     await publisher.publish(entries(1, 'a'));
     await recorder.untilOffset(1);
     // One announcement exceeds the limit at once, so it is always missed.
-    const payload = Buffer.alloc(400_000, 0x80);
-    await publisher.publish([entry('b', ['trades'], payload), entry('c', ['trades'], payload), entry('d', ['trades'], payload)]);
+    const bytes = 400_000;
+    await publisher.publish([entry('b', ['trades'], bytes), entry('c', ['trades'], bytes), entry('d', ['trades'], bytes)]);
     await recorder.untilOffset(4);
     expect(recorder.faults).toEqual([]);
     expect(recorder.texts).toEqual(['a0', 'b', 'c', 'd']);
@@ -372,6 +372,20 @@ describe('the Redis bus', () => {
     expect(await redis.command('GET', '{sluice}:version')).toContain('999');
   });
 
+  it('continues a log of the older version, and gives it the newer one when the holder of a lease publishes', async () => {
+    const { redis, bus, publisher, recorder } = await open();
+    await publisher.publish(entries(1, 'a'));
+    await redis.command('SET', '{sluice}:version', '2');
+    await publisher.publish(entries(1, 'b'));
+    expect(await redis.command('GET', '{sluice}:version')).toContain('2');
+    const lease = bus.lease('ingest');
+    await vi.waitUntil(() => lease.held);
+    await (await bus.publisher({ lease })).publish(entries(1, 'c'));
+    expect(await redis.command('GET', '{sluice}:version')).toContain('3');
+    await recorder.untilOffset(3);
+    expect([recorder.texts, recorder.faults]).toEqual([['a0', 'b0', 'c0'], []]);
+  });
+
   it('reports that Redis cannot be reached, without a secret', async () => {
     const { redis } = await open();
     const port = redis.port;
@@ -432,7 +446,7 @@ describe('the Redis bus', () => {
     await recorder.untilOffset(call.length);
     expect(error?.stored).toBeGreaterThan(0);
     expect(recorder.faults).toEqual([]);
-    expect(recorder.texts).toEqual(call.map(({ json }) => Buffer.from(json).toString()));
+    expect(recorder.texts).toEqual(call.map((one) => Buffer.from(one.record).toString()));
   });
 
   it('rejects waiting calls when it closes before Redis is available again', async () => {
@@ -467,7 +481,7 @@ import { createBus } from '@sluice/shared/bus/create.ts';
       let handOn;
       const got = new Promise((resolve) => (handOn = resolve));
       await subscriber.start({ onEntry: handOn, onLost() {} });
-      await publisher.publish([{ topics: ['trades'], json: Buffer.from('1'), msgpack: Buffer.from('2') }]);
+      await publisher.publish([{ topics: ['trades'], record: Buffer.from('1') }]);
       await got;
       await bus.close();
       process.stdout.write('closed');

@@ -29,7 +29,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     const expected: string[] = [];
     for (let call = 0; call < 200; call += 1) {
       const batch = entries(1 + (call % 7), `c${call}-`, (index) => ['trades', `trades:m${(call + index) % 11}`]);
-      expected.push(...batch.map(({ json }) => Buffer.from(json).toString()));
+      expected.push(...batch.map((one) => Buffer.from(one.record).toString()));
       calls.push(publisher.publish(batch));
       if (call % 50 === 0) await Promise.all(calls);
     }
@@ -51,7 +51,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     await publisher.publish(batch);
     await recorder.untilOffset(1_500);
     expect(recorder.faults).toEqual([]);
-    expect(recorder.texts).toEqual(batch.map(({ json }) => Buffer.from(json).toString()));
+    expect(recorder.texts).toEqual(batch.map((one) => Buffer.from(one.record).toString()));
   });
 
   it('keeps the seqs of several publishers consecutive', async () => {
@@ -132,25 +132,46 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     expect(recorder.seen).toContainEqual({ kind: 'link', up: true });
   });
 
-  it('preserves every byte of both encodings', async () => {
+  it('preserves every byte of a record', async () => {
     const { bus } = await open();
     const publisher = await bus.publisher();
     const recorder = await record(await bus.subscriber());
     const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     const batch: BusEntry[] = [
-      { topics: ['trades:Ü🜁'], json: every, msgpack: Buffer.alloc(0) },
-      { topics: ['trades'], json: Buffer.alloc(0), msgpack: every.subarray(100) },
-      { topics: ['trades'], json: Buffer.alloc(0), msgpack: Buffer.alloc(0) },
-      { topics: ['trades'], json: Buffer.alloc(200_000, 0xff), msgpack: Buffer.alloc(200_000, '\r\n') },
+      { topics: ['trades:Ü🜁'], record: every },
+      { topics: ['trades'], record: Buffer.alloc(0) },
+      { topics: ['trades'], record: Buffer.alloc(400_000, '\xff\r\n', 'latin1') },
     ];
     await publisher.publish(batch);
     await recorder.untilOffset(batch.length);
     expect(recorder.faults).toEqual([]);
     for (const [index, seen] of recorder.entries.entries()) {
-      expect(Buffer.compare(seen.json, batch[index]?.json as Uint8Array)).toBe(0);
-      expect(Buffer.compare(seen.msgpack, batch[index]?.msgpack as Uint8Array)).toBe(0);
+      expect(Buffer.compare(seen.record, batch[index]?.record as Uint8Array)).toBe(0);
       expect(seen.topics.map(({ topic }) => topic)).toEqual(batch[index]?.topics);
     }
+  });
+
+  it('gives both views of a record their own offset and seqs, live, replayed and in the tail', async () => {
+    const { bus } = await open();
+    const publisher = await bus.publisher();
+    const live = await record(await bus.subscriber());
+    const both = (text: string): BusEntry => ({ ...entry(text, ['trades', 'trades:a']), tickTopics: ['prices:a'] });
+    await publisher.publish([both('one'), entry('two'), both('three')]);
+    await live.untilOffset(5);
+    const replayed = await record(await bus.subscriber());
+    await replayed.untilOffset(5);
+    const seqs = (...all: (readonly [string, number])[]) => all.map(([topic, seq]) => ({ topic, seq }));
+    const expected = [
+      ['one', 0, seqs(['trades', 1], ['trades:a', 1])],
+      ['one', 1, seqs(['prices:a', 1])],
+      ['two', 0, seqs(['trades', 2])],
+      ['three', 0, seqs(['trades', 3], ['trades:a', 2])],
+      ['three', 1, seqs(['prices:a', 2])],
+    ].map((rest, index) => [index + 1, ...rest]);
+    for (const all of [live.entries, replayed.entries, await bus.tail(9)]) {
+      expect(all.map((one) => [one.offset, Buffer.from(one.record).toString(), one.view, one.topics])).toEqual(expected);
+    }
+    expect([live.faults, replayed.faults]).toEqual([[], []]);
   });
 
   it('accepts up to 16 topics, and refuses calls beyond the bounds as a whole', async () => {
@@ -165,7 +186,8 @@ describe.each(implementations)('the $name bus', ({ start }) => {
       entry('empty', ['']),
       entry('long', ['x'.repeat(busLimits.maxTopicBytes + 1)]),
       entry('wide', ['Ü'.repeat(128)]),
-      { topics: ['trades'], json: Buffer.alloc(busLimits.maxEntryBytes), msgpack: Buffer.alloc(1) },
+      { topics: ['trades'], record: Buffer.alloc(busLimits.maxEntryBytes + 1) },
+      { topics: ['trades'], record: Buffer.alloc(1), tickTopics: [] },
     ];
     for (const bad of refused) {
       await expect(publisher.publish([entry('good'), bad])).rejects.toMatchObject({ name: 'BusError', code: 'INVALID' });
@@ -213,7 +235,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
     const early = entries(300, 'a', (index) => [`trades:m${index}`, 'trades']);
     await publisher.publish(early);
     // Padded, so that trimming (in whole nodes of a stream) comes close to the bound.
-    const padded = Array.from({ length: 1_000 }, (_, index) => entry(`b${index}`, ['trades'], Buffer.alloc(5_000)));
+    const padded = Array.from({ length: 1_000 }, (_, index) => entry(`b${index}`, ['trades'], 5_000));
     await publisher.publish(padded);
     const recorder = new Recorder(await (await log.connect()).subscriber());
     const positions: number[] = [];
@@ -251,7 +273,7 @@ describe.each(implementations)('the $name bus', ({ start }) => {
       await recorder.subscriber.close();
     }
     // Padded, so that trimming (in whole nodes of a stream) comes close to the bound.
-    await publisher.publish(Array.from({ length: 1_000 }, (_, index) => entry(`c${index}`, ['trades'], Buffer.alloc(5_000))));
+    await publisher.publish(Array.from({ length: 1_000 }, (_, index) => entry(`c${index}`, ['trades'], 5_000)));
     const [oldest] = await bus.tail(32_768);
     for (const after of [
       { epoch, offset: 3 },
@@ -355,6 +377,6 @@ describe.each(implementations)('the $name bus', ({ start }) => {
   });
 });
 
-function plain({ offset, topics, json, msgpack }: Recorder['entries'][number]): unknown {
-  return { offset, topics, json: Buffer.from(json).toString('base64'), msgpack: Buffer.from(msgpack).toString('base64') };
+function plain(one: Recorder['entries'][number]): unknown {
+  return { offset: one.offset, topics: one.topics, view: one.view, record: Buffer.from(one.record).toString('base64') };
 }

@@ -1,3 +1,4 @@
+import { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { Fanout } from '../../gateway/src/stream/fanout/fanout.ts';
 import { StreamStats } from '../../gateway/src/stream/fanout/stream-stats.ts';
 import { HeartbeatRooms } from '../../gateway/src/stream/connections/heartbeat.ts';
@@ -39,7 +40,7 @@ function follow(followers: number, batched: boolean) {
   }
   let seq = 0;
   const event = (): void => {
-    const entry = { offset: ++seq, topics: [{ topic: 'trades', seq }], json, msgpack: json };
+    const entry = new LogEntry(++seq, [{ topic: 'trades', seq }], json);
     fanout.onEntry(entry, new LazyEvent(entry));
     // Batches are published at the end of a turn, or some milliseconds later.
     if (batched) vi.advanceTimersByTime(streamLimits.batchMs);

@@ -1,3 +1,4 @@
+import { EventView } from '@sluice/shared/codec/event-view.ts';
 import { describe, expect, it } from 'vitest';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
@@ -352,7 +353,7 @@ describe.skipIf(!fixturesPresent)(`recorded transactions as the contract's event
     const { unpack } = await import('../support/clients/msgpack.ts');
     for (const name of ['pump_buy_legacy_2026-10-08', 'pump_buy_mayhem_2026-07-29', 'pump_create_v2_and_buy_2026-07-29']) {
       for (const event of fromLogs(name)) {
-        const { json, msgpack } = encodeEvent(event);
+        const { json, msgpack } = new EventView(encodeEvent(event));
         expect(JSON.parse(Buffer.from(json).toString())).toStrictEqual(event);
         expect(unpack(msgpack)).toStrictEqual(event);
       }

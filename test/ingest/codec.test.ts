@@ -1,7 +1,8 @@
+import { EventView } from '@sluice/shared/codec/event-view.ts';
 import * as fc from 'fast-check';
 import { Unpackr } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
-import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
+import { encodeEvent, encodeTrade } from '@sluice/shared/codec/encode-event.ts';
 import { packValue } from '@sluice/shared/codec/msgpack.ts';
 import { eventSchemas, PriceEvent, TradeEvent, type StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { unpack } from '../support/clients/msgpack.ts';
@@ -14,14 +15,14 @@ const price = ofSchema(PriceEvent) as fc.Arbitrary<PriceEvent>;
 
 /** `packValue` and `JSON.stringify` write any value. The compiled writers must write the same bytes. */
 function expectSameBytes(event: StreamEvent): void {
-  const { json, msgpack } = encodeEvent(event);
+  const { json, msgpack } = new EventView(encodeEvent(event));
   expect(Buffer.from(json).toString()).toBe(JSON.stringify(event));
   expect(Buffer.compare(msgpack, Buffer.from(packValue(event), 'latin1'))).toBe(0);
 }
 
 /** Both forms are read by libraries that are not ours. */
 function expectBothForms(event: StreamEvent): void {
-  const { json, msgpack } = encodeEvent(event);
+  const { json, msgpack } = new EventView(encodeEvent(event));
   const expected: unknown = JSON.parse(JSON.stringify(event));
   expect(JSON.parse(Buffer.from(json).toString())).toStrictEqual(expected);
   expect(unpack(msgpack)).toStrictEqual(expected);
@@ -45,6 +46,45 @@ describe('encodeEvent', () => {
     fc.assert(
       fc.property(events, (list) => list.forEach(expectBothForms)),
       { numRuns: 100 },
+    );
+  });
+
+  it('stores a trade and its tick once, and writes both as if they were apart', () => {
+    fc.assert(
+      fc.property(trade, price, fc.subarray(Object.keys(PriceEvent.properties)), (first, other, own) => {
+        const fields = Object.keys(PriceEvent.properties).map((name) => {
+          const from = own.includes(name) || !(name in TradeEvent.properties) ? other : first;
+          return [name, from[name as keyof typeof from]] as const;
+        });
+        const present = fields.filter(([, value]) => value !== undefined);
+        const tick = { ...Object.fromEntries(present), type: 'price', id: `${first.id}.price` } as PriceEvent;
+        const record = encodeTrade(first, tick);
+        const isLess = (['late', 'simulated', 'depth'] as const).some((name) => tick[name] === undefined && first[name] !== undefined);
+        expect(record === null).toBe(isLess);
+        if (record === null) return;
+        for (const [view, event] of [first, tick].entries()) {
+          const read = new EventView(record, view);
+          expect(Buffer.from(read.json).toString()).toBe(JSON.stringify(inOrder(event)));
+          expect(Buffer.compare(read.msgpack, Buffer.from(packValue(inOrder(event)), 'latin1'))).toBe(0);
+        }
+        expect(encodeTrade(first, { ...tick, id: `${first.id}.other` })).toBeNull();
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('reads a record of other schemas as far as it goes, and throws on other bytes', () => {
+    const event = inOrder(fc.sample(trade, { numRuns: 1, seed: 11 })[0]!);
+    const record = Buffer.from(encodeEvent(event));
+    record[1]! ^= 0xff;
+    expect(Buffer.from(new EventView(record).json).toString()).toBe(JSON.stringify(event));
+    fc.assert(
+      fc.property(fc.nat(record.length - 1), fc.nat(255), fc.nat(1), (at, value, view) => {
+        const changed = Buffer.from(record);
+        changed[at] = value;
+        for (const bytes of [changed, changed.subarray(0, at)]) expect(() => new EventView(bytes, view).eventOrNull).not.toThrow();
+      }),
+      { numRuns: 5_000 },
     );
   });
 
@@ -90,9 +130,9 @@ describe('encodeEvent', () => {
 
   it('does not overwrite bytes that it returned before', () => {
     const event = fc.sample(trade, { numRuns: 1, seed: 7 })[0]!;
-    const first = encodeEvent(event);
+    const first = new EventView(encodeEvent(event));
     const before = Buffer.from(first.json).toString();
-    for (const other of fc.sample(trade, { numRuns: 400, seed: 8 })) encodeEvent(other);
+    for (const other of fc.sample(trade, { numRuns: 400, seed: 8 })) void new EventView(encodeEvent(other)).json;
     expect(Buffer.from(first.json).toString()).toBe(before);
     expect(unpack(first.msgpack)).toStrictEqual(JSON.parse(before));
   });
@@ -101,7 +141,7 @@ describe('encodeEvent', () => {
 describe('integers in MessagePack', () => {
   /** Reads an integer of 64 bits as a bigint, and so distinguishes it from a float. */
   const strict = new Unpackr({ useRecords: false, int64AsType: 'bigint' });
-  const wholeOf = (event: StreamEvent): unknown => (strict.unpack(encodeEvent(event).msgpack) as { ts: unknown }).ts;
+  const wholeOf = (event: StreamEvent): unknown => (strict.unpack(new EventView(encodeEvent(event)).msgpack) as { ts: unknown }).ts;
   const ts = { received: 1_795_000_000_123_456, published: 1_795_000_000_123_457 };
 
   it('stay integers beyond 32 bits, in every event', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
@@ -170,10 +170,8 @@ it('published events are remembered as long as their slot is undecided, however 
 });
 
 it('a part of the log that begins with candles is complete from its first event on, or from its start if it has no events', () => {
-  const logged = (event: StreamEvent, offset: number): LogEntry => {
-    const { json, msgpack } = entryOf(event);
-    return { offset, topics: [{ topic: 'x', seq: offset }], json, msgpack };
-  };
+  const logged = (event: StreamEvent, offset: number): LogEntry =>
+    new LogEntry(offset, [{ topic: 'x', seq: offset }], entryOf(event).record);
   const candles = Array.from({ length: 100 }, (_, at) => logged(candleEvent(someAddress(1)), at));
   expect(new PublishedSlots(candles.map(readRecord), false).since).toBe(Number.POSITIVE_INFINITY);
   expect(new PublishedSlots(candles.map(readRecord), true).since).toBe(0);

@@ -1,3 +1,5 @@
+import { logged } from '../support/events/stream-events.ts';
+import { EventView } from '@sluice/shared/codec/event-view.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
@@ -22,10 +24,12 @@ function someEvents(count: number): PublishableEvent[] {
   return events.slice(0, count) as PublishableEvent[];
 }
 
-const idOf = ({ json }: Pick<BusEntry, 'json'>): string => (JSON.parse(Buffer.from(json).toString()) as { id: string }).id;
+/** What readers of the log get of an entry. */
+const viewsOf = (entry: BusEntry): EventView[] =>
+  [0, 1].slice(0, entry.tickTopics === undefined ? 1 : 2).map((view) => new EventView(entry.record, view));
+const idOf = ({ event }: EventView): string => (event as { id: string }).id;
 
-const lossesOf = ({ batches }: ScriptedPublisher): unknown[] =>
-  batches.flat().flatMap(({ topics, json }) => readVerdict({ topics: topics.map((topic) => ({ topic, seq: 0 })), json })?.lost ?? []);
+const lossesOf = ({ batches }: ScriptedPublisher): unknown[] => batches.flat().flatMap((entry) => readVerdict(logged(entry))?.lost ?? []);
 
 /** The test decides what the bus accepts. */
 class ScriptedPublisher implements BusPublisher {
@@ -37,7 +41,7 @@ class ScriptedPublisher implements BusPublisher {
   async publish(entries: readonly BusEntry[]): Promise<void> {
     this.batches.push(entries);
     await this.answer(entries);
-    this.taken.push(...entries.map(idOf));
+    this.taken.push(...entries.flatMap(viewsOf).map(idOf));
   }
 
   async setStatus(): Promise<void> {
@@ -85,8 +89,8 @@ describe('Publisher', () => {
     await until('published', () => publisher.counts.published === 6);
     expect(bus.batches).toHaveLength(1);
     expect(bus.taken).toEqual(events.map((event) => event.id));
-    expect(bus.batches[0]!.map(({ topics }) => topics)).toEqual(events.map(topicsOf));
-    const { ts } = JSON.parse(Buffer.from(bus.batches[0]![0]!.json).toString()) as PublishableEvent;
+    expect(bus.batches[0]!.flatMap(({ topics, tickTopics }) => [topics, tickTopics])).toEqual(events.map(topicsOf));
+    const { ts } = viewsOf(bus.batches[0]![0]!)[1]!.event as PublishableEvent;
     expect(Math.abs(ts.published / 1000 - Date.now())).toBeLessThan(60_000);
     expect(Number.isInteger(ts.published)).toBe(true);
   });
@@ -362,7 +366,7 @@ describe('two publishers', () => {
   it('skip entries of other publishers in the log', async () => {
     const { bus, leader, standby } = await startTwo();
     const others = ['not JSON', 'null', '7', '{}', '{"id":7}'].map((text) => Buffer.from(text));
-    await (await bus.publisher()).publish(others.map((json) => ({ topics: ['orders:1'], json, msgpack: json })));
+    await (await bus.publisher()).publish(others.map((record) => ({ topics: ['orders:1'], record })));
     await leader.publisher.withdraw();
     await until('leading', () => standby.publisher.leads);
     await bus.close();

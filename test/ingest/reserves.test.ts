@@ -1,3 +1,4 @@
+import { EventView } from '@sluice/shared/codec/event-view.ts';
 import { describe, expect, it } from 'vitest';
 import { Value } from 'typebox/value';
 import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
@@ -297,7 +298,7 @@ describe('reserves without a price', () => {
     expect(priceless).toMatchObject({ priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null });
     expect(tradePrice(priceless, null)).toBeNull();
     expect([...Value.Errors(eventSchemas.trade, priceless)]).toEqual([]);
-    const { json, msgpack } = encodeEvent(priceless);
+    const { json, msgpack } = new EventView(encodeEvent(priceless));
     expect(JSON.parse(Buffer.from(json).toString())).toEqual(priceless);
     expect(unpack(msgpack)).toEqual(priceless);
 
@@ -351,7 +352,7 @@ describe('the depth of a pool', () => {
         expect(event.reserves).toBeNull();
         expect(Number(event.depth) / expected).toBeCloseTo(1, 6);
         expect([...Value.Errors(eventSchemas[event.type], event)]).toEqual([]);
-        expect(JSON.parse(Buffer.from(encodeEvent(event).json).toString())).toEqual(event);
+        expect(JSON.parse(Buffer.from(new EventView(encodeEvent(event)).json).toString())).toEqual(event);
       }
     }
   });

@@ -113,7 +113,7 @@ async function busWith(entries: readonly BusEntry[]): Promise<Bus> {
 }
 
 const entriesOf = async (bus: Bus): Promise<BusEntry[]> =>
-  (await bus.tail(32_768)).map(({ topics, json, msgpack }) => ({ topics: topics.map(({ topic }) => topic), json, msgpack }));
+  (await bus.tail(32_768)).map(({ topics, json }) => ({ topics: topics.map(({ topic }) => topic), record: json }));
 
 /** The log's entries about the trade of each transaction, in order: the slot for which it is published, or its retraction. */
 async function sayings(bus: Bus): Promise<Map<string, (number | 'retract')[]>> {

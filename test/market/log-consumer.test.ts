@@ -88,9 +88,7 @@ describe('the keeper', () => {
     await publish(bus, 10);
     await countedTo(market, 10);
     const publisher = await bus.publisher();
-    await publisher.publish([
-      { topics: Array.from({ length: 7 }, (_, i) => `more ${i}`), json: Buffer.from('{}'), msgpack: Buffer.from([0x80]) },
-    ]);
+    await publisher.publish([{ topics: Array.from({ length: 7 }, (_, i) => `more ${i}`), record: Buffer.from('{}') }]);
     await publish(bus, 10);
     await countedTo(market, 20);
     expect(keeper.stats.lostEntries).toBe(0);

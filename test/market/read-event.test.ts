@@ -1,3 +1,4 @@
+import { LogEntry } from '@sluice/shared/bus/bus.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readEvent } from '../../followers/src/kit/market-event.ts';
@@ -13,7 +14,7 @@ import {
   pricesTopic,
   tradesTopic,
 } from '@sluice/shared/wire/stream/topics.ts';
-import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
+import { addressOf, logged, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
 import { logEntry } from './trades.ts';
 
 const price = fc.option(fc.double({ min: 1e-12, max: 1e6, noNaN: true }));
@@ -97,7 +98,7 @@ describe('reading events for the market', () => {
           priceUsd: event.priceUsd,
           completesCurve: event.curveCompleted === true,
         });
-        expect(read.json).toBe(entry.json);
+        expect(read.view).toBe(entry);
         if (event.quoteMint === wrappedSolMint) expect(read.trade.depthSol).toBeCloseTo(rawDepthOf(event) / 1e9, 6);
         else if (event.quoteMint !== usdcMint) expect(read.trade.depthSol).toBeNull();
       }),
@@ -108,10 +109,12 @@ describe('reading events for the market', () => {
   it('never throws, even for random bytes', () => {
     for (const whole of [logEntry(1, tradeEvent(addressOf(1))), logEntry(1, priceEvent(addressOf(1)))]) {
       fc.assert(
-        fc.property(fc.nat(whole.json.length - 1), fc.nat(255), fc.uint8Array({ maxLength: 64 }), (at, value, random) => {
-          const changed = Uint8Array.from(whole.json);
+        fc.property(fc.nat(whole.record.length - 1), fc.nat(255), fc.uint8Array({ maxLength: 64 }), (at, value, random) => {
+          const changed = Uint8Array.from(whole.record);
           changed[at] = value;
-          for (const json of [changed, changed.subarray(0, at), random]) expect(() => readEvent({ ...whole, json })).not.toThrow();
+          for (const record of [changed, changed.subarray(0, at), random]) {
+            for (const view of [0, 1]) expect(() => readEvent(new LogEntry(1, whole.topics, record, view))).not.toThrow();
+          }
         }),
         { numRuns: 2_000 },
       );
@@ -122,27 +125,26 @@ describe('reading events for the market', () => {
     const mint = addressOf(9);
     const tick = priceEvent(mint);
     const entry = logEntry(1, tick);
-    const read = { kind: 'price', mint, id: tick.id, slot: tick.slot, poolAddress: tick.poolAddress, json: entry.json };
+    const read = { kind: 'price', mint, id: tick.id, slot: tick.slot, poolAddress: tick.poolAddress, view: entry };
     expect(readEvent(entry)).toEqual(read);
     const migration = { ...migrationEvent(mint), quoteAmount: '84000000000' };
     const depthSol = expect.closeTo(84 * (1 - Math.sqrt(0.99)), 9) as number;
     const moved = { kind: 'migration', poolAddress: migration.poolAddress, depthSol };
     expect(readEvent(logEntry(1, migration))).toMatchObject({ kind: 'trade', mint, trade: moved });
     expect(readEvent(logEntry(1, newTokenEvent(mint)))).toBeNull();
-    expect(readEvent({ ...entry, topics: [{ topic: `candles:${mint}:1m`, seq: 1 }] })).toBeNull();
+    expect(readEvent(new LogEntry(1, [{ topic: `candles:${mint}:1m`, seq: 1 }], entry.record))).toBeNull();
   });
 
   it('reads retractions, by the topics of the retracted event, and verdicts on slots', () => {
     const mint = addressOf(9);
     const retraction = (topics: readonly string[], id: string) =>
-      readEvent({ ...encodeEvent({ type: 'retract', id }), topics: topics.map((topic) => ({ topic, seq: 1 })) });
+      readEvent(logged({ topics, record: encodeEvent({ type: 'retract', id }) }));
     const tradeTopics = [allTradesTopic, tradesTopic(mint), accountTradesTopic(addressOf(3))];
     expect(retraction(tradeTopics, 's:1')).toMatchObject({ kind: 'retract', mint, id: 's:1', of: 'trade' });
     expect(retraction([pricesTopic(mint)], 's:1.price')).toMatchObject({ kind: 'retract', mint, id: 's:1.price', of: 'price' });
     expect(retraction([migrationsTopic], 's:2')).toMatchObject({ kind: 'retract', mint: null, id: 's:2', of: 'migration' });
     expect(retraction([newTokensTopic], 's:3')).toBeNull();
-    const { topics, ...bytes } = verdictEntry({ alive: [7], dead: [6] });
-    const verdict = readEvent({ ...bytes, topics: topics.map((topic) => ({ topic, seq: 1 })) });
+    const verdict = readEvent(logged(verdictEntry({ alive: [7], dead: [6] })));
     expect(verdict).toMatchObject({ kind: 'slots', verdict: { alive: [7], dead: [6] } });
   });
 });

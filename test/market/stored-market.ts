@@ -1,6 +1,7 @@
 import { MarketLedger } from '../../followers/src/candles/ledger.ts';
 import { readEvent } from '../../followers/src/kit/market-event.ts';
-import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { BusEntry } from '@sluice/shared/bus/bus.ts';
+import { logged } from '../support/events/stream-events.ts';
 import type { MintHead } from '@sluice/shared/market/pools/main-pool.ts';
 import { InProcessMarket } from '@sluice/shared/market/in-process-market.ts';
 import { currentHead, nothingUndecided } from '@sluice/shared/market/verdicts/undecided.ts';
@@ -16,7 +17,7 @@ export class StoredMarket {
   /** The next entries, as one batch. */
   async take(entries: readonly BusEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    const events = entries.flatMap((entry) => readEvent(asLogged(entry)) ?? []);
+    const events = entries.flatMap((entry) => readEvent(logged(entry)) ?? []);
     this.#ledger ??= await this.#begin();
     const unknown = this.#ledger.unknown(events.flatMap(({ mint }) => mint ?? []));
     this.#ledger.learn(unknown, await this.market.heads(unknown));
@@ -45,8 +46,4 @@ export class StoredMarket {
     const undecided = await this.market.undecided();
     return new MarketLedger(undecided, await this.market.heads([...undecided.keys()]));
   }
-}
-
-function asLogged({ topics, json, msgpack }: BusEntry): LogEntry {
-  return { offset: 1, topics: topics.map((topic) => ({ topic, seq: 1 })), json, msgpack };
 }

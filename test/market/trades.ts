@@ -2,7 +2,7 @@ import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { depthShare } from '@sluice/shared/market/pools/depth-share.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
+import { addressOf, entryOf, logged, tradeEvent } from '../support/events/stream-events.ts';
 
 /** A moment long ago that is not on the boundary of an interval. */
 export const someS = 1_795_248_017;
@@ -58,6 +58,5 @@ function quoteReservesOf(depthSol: number): { readonly virtualQuote: string; rea
 
 /** An entry of the log at an offset. */
 export function logEntry(offset: number, event: Parameters<typeof entryOf>[0]): LogEntry {
-  const { topics, json, msgpack } = entryOf(event);
-  return { offset, topics: topics.map((topic) => ({ topic, seq: offset })), json, msgpack };
+  return logged(entryOf(event), offset);
 }

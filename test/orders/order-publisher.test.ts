@@ -32,8 +32,8 @@ class MoodyBus implements Pick<Bus, 'publisher'> {
   async #publish(entries: readonly BusEntry[]): Promise<void> {
     this.calls++;
     const stored = Math.min(this.takes ?? entries.length, entries.length);
-    for (const { json, topics } of entries.slice(0, stored)) {
-      this.events.push(JSON.parse(Buffer.from(json).toString()) as OrderEvent);
+    for (const { record, topics } of entries.slice(0, stored)) {
+      this.events.push(JSON.parse(Buffer.from(record).toString()) as OrderEvent);
       for (const topic of topics) this.topics.add(topic);
     }
     if (stored < entries.length) throw new BusError('UNAVAILABLE', 'It is unavailable.', undefined, stored);

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { describe, expect, it } from 'vitest';
-import { compileWriters } from '@sluice/shared/codec/compile-writers.ts';
-import { commitmentIn, idIn, slotIn, tsPublishedIn, typeIn } from '@sluice/shared/codec/json-search.ts';
+import { beginCompact, beginReading, readCompact } from '@sluice/shared/codec/compact.ts';
+import { compileDifference, compileMerge, compileWriters } from '@sluice/shared/codec/compile-writers.ts';
 import { packValue } from '@sluice/shared/codec/msgpack.ts';
-import { eventSchemas } from '@sluice/shared/wire/events/events.ts';
+import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
 import { ofSchema } from '../support/of-schema.ts';
 
 const Name = Type.Enum(['a', 'b']);
@@ -31,72 +31,63 @@ const One = Type.Object({
   last: Type.Optional(Type.Literal(true)),
 });
 const Two = Type.Object({ type: Type.Literal('two'), id: Code, ...shared, mark: Code });
-const [anyOne, anyTwo] = [ofSchema(One), ofSchema(Two)] as fc.Arbitrary<object>[];
+type Shared = Static<typeof Two>;
+
+const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
 
 describe('compiled writers', () => {
-  it('write the same bytes as JSON.stringify and packValue', () => {
-    const { one, two } = compileWriters({ one: One, two: Two }, [
-      ['code', 'flag'],
-      ['range', 'size'],
-    ]);
+  it('write the same bytes as JSON.stringify and packValue, and a compact form that is read as the same value', () => {
     const event = fc.oneof(
-      anyOne!.map((value) => ({ value, write: one })),
-      anyTwo!.map((value) => ({ value, write: two })),
+      ...([One, Two] as const).map((schema) => {
+        const write = compileWriters(schema);
+        return (ofSchema(schema) as fc.Arbitrary<object>).map((value) => ({ value, write }));
+      }),
     );
     fc.assert(
       fc.property(fc.array(event, { minLength: 1, maxLength: 6 }), (events) => {
         for (const { value, write } of events) {
-          const { json, msgpack } = write(value);
-          expect(Buffer.from(json).toString()).toBe(JSON.stringify(value));
-          expect(Buffer.compare(msgpack, Buffer.from(packValue(value), 'latin1'))).toBe(0);
+          expect(bytes(write.json(value)).toString()).toBe(JSON.stringify(value));
+          expect(Buffer.compare(bytes(write.msgpack(value)), bytes(packValue(value)))).toBe(0);
+          beginReading(bytes(beginCompact() + write.compact(value)), 0);
+          expect(readCompact()).toStrictEqual(JSON.parse(JSON.stringify(value)));
         }
       }),
       { numRuns: 500 },
     );
   });
 
-  it('write a first event in which all values of a part are absent', () => {
-    const schema = Type.Object({ id: Code, state: OrNull(Type.Object({ low: Code })), high: Type.Optional(Code) });
-    const { one } = compileWriters({ one: schema }, [['state', 'high']]);
-    expect(Buffer.from(one({ id: 'ABC', state: null }).json).toString()).toBe('{"id":"ABC","state":null}');
+  it('write what differs from another event, from which the event is read again', () => {
+    const write = compileWriters(One);
+    const difference = compileDifference(Two, One, ['type', 'id']);
+    const merge = compileMerge(Two, One, ['type', 'id']);
+    fc.assert(
+      fc.property(ofSchema(One) as fc.Arbitrary<Shared>, ofSchema(Two) as fc.Arbitrary<Shared>, fc.boolean(), (base, other, keeps) => {
+        const { code, depth, range, size, flag } = base;
+        const event = keeps ? { ...other, code, depth, range, ...(size !== undefined && { size }), ...(flag && { flag }) } : other;
+        const text = beginCompact() + write.compact(base);
+        const rest = difference(event, base);
+        const isLess = (['flag', 'size'] as const).some((name) => event[name] === undefined && base[name] !== undefined);
+        expect(rest === null).toBe(isLess);
+        if (rest === null) return;
+        beginReading(bytes(text + rest), 0);
+        const read = [readCompact(), readCompact()] as const;
+        expect(merge('two', event.id, ...read)).toStrictEqual(JSON.parse(JSON.stringify(event)));
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it.each([
     ['a union of two values', Type.Object({ a: Type.Union([Type.String(), Type.Number()]) }), /event\.a: .*null/],
     ['any value', Type.Object({ type: Type.Literal('x'), a: Type.Object({ b: Type.Unknown() }) }), /event\.a\.b: .*cannot write/],
   ])('refuse %s', (_what, schema, message) => {
-    expect(() => compileWriters({ one: schema }, [])).toThrow(message);
+    expect(() => compileWriters(schema as SchemaShape)).toThrow(message);
   });
 
   it('escape texts unless their pattern allows no character that JSON escapes', () => {
     for (const pattern of ['^[ -~]+$', '^[^"]+$', '^.+$', '^[a-z]+', '^[a-zé]+$']) {
-      const { one } = compileWriters({ one: Type.Object({ a: Type.String({ pattern }) }) }, []);
       const event = { a: '"\\\u{1f600}é\n`${' };
-      expect(Buffer.from(one(event).json).toString()).toBe(JSON.stringify(event));
-    }
-  });
-});
-
-describe('a search by name', () => {
-  it.each(Object.entries(eventSchemas).filter(([type]) => type !== 'order'))(
-    'finds the field of any %s, not one inside another',
-    (type, schema) => {
-      type Searched = { id: string; slot?: number; commitment?: string; ts?: { published: number } };
-      fc.assert(
-        fc.property(ofSchema(schema) as fc.Arbitrary<Searched>, (event) => {
-          const json = Buffer.from(JSON.stringify({ type, ...event }));
-          expect([typeIn(json), idIn(json)]).toEqual([type, event.id]);
-          if (event.slot !== undefined && event.slot >= 0) expect(slotIn(json)).toBe(event.slot);
-          if (event.commitment !== undefined) expect(commitmentIn(json)).toBe(event.commitment);
-          if (event.ts !== undefined && event.ts.published >= 0) expect(tsPublishedIn(json)).toBe(event.ts.published);
-        }),
-      );
-    },
-  );
-
-  it('finds nothing in other bytes', () => {
-    for (const json of ['{}', '{"id":', '{"id":"a', '{"slot":-']) {
-      expect([idIn(Buffer.from(json)), slotIn(Buffer.from(json))]).toEqual([null, null]);
+      expect(bytes(compileWriters(Type.Object({ a: Type.String({ pattern }) })).json(event)).toString()).toBe(JSON.stringify(event));
     }
   });
 });

@@ -1,3 +1,4 @@
+import { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { History } from '../../gateway/src/stream/history/history.ts';
 import { InProcessLog } from '@sluice/shared/bus/in-process/in-process-log.ts';
 import { ownBytes } from '@sluice/shared/codec/bytes.ts';
@@ -30,12 +31,11 @@ describe('the log of one process', () => {
       fc.property(limits, fc.array(entry, { maxLength: 80 }), (bounds, entries) => {
         const log = new InProcessLog(bounds);
         /** All entries that were ever appended. */
-        const model: { epoch: string; offset: number; topics: { topic: string; seq: number }[]; json: Uint8Array; msgpack: Uint8Array }[] =
-          [];
+        const model: { epoch: string; offset: number; topics: { topic: string; seq: number }[]; record: Uint8Array }[] = [];
         let seqs = new Map<string, number>();
         let { epoch } = log;
         for (const [number, { topics, json, msgpack }] of entries.entries()) {
-          const one = { topics, json: bytesOf(number, json), msgpack: bytesOf(number + 1, msgpack) };
+          const one = { topics, record: bytesOf(number, json + msgpack) };
           log.append(one);
           if (log.epoch !== epoch) seqs = new Map();
           ({ epoch } = log);
@@ -44,8 +44,7 @@ describe('the log of one process', () => {
           // The stored entries are as much of the end as fits.
           let first = model.length;
           for (let bytes = 0; first > 0 && model.length - first < bounds.maxEntries; first--) {
-            const { json: a, msgpack: b } = model[first - 1]!;
-            bytes += a.length + b.length;
+            bytes += model[first - 1]!.record.length;
             if (bytes > bounds.maxBytes) break;
           }
           expect([log.firstIndex, log.endIndex]).toEqual([first, model.length]);
@@ -55,9 +54,8 @@ describe('the log of one process', () => {
             const { epoch: ofEpoch, ...plain } = model[index]!;
             const stored = log.at(index)!;
             expect(stored.epoch).toBe(ofEpoch);
-            expect({ ...stored.entry, json: Uint8Array.from(stored.entry.json), msgpack: Uint8Array.from(stored.entry.msgpack) }).toEqual(
-              plain,
-            );
+            const { offset, topics: numbered, record } = stored.entry;
+            expect({ offset, topics: numbered, record: Uint8Array.from(record) }).toEqual(plain);
           }
           expect(log.tail(5, ({ offset }) => offset)).toEqual(
             model
@@ -74,14 +72,14 @@ describe('the log of one process', () => {
   it('returns entries that do not change while its memory is reused', () => {
     const log = new InProcessLog({ maxBytes: 2 * segmentBytes });
     const length = segmentBytes / 8;
-    const append = (number: number): void => log.append({ topics: ['a'], json: bytesOf(number, length), msgpack: bytesOf(number + 1, 1) });
+    const append = (number: number): void => log.append({ topics: ['a'], record: bytesOf(number, length) });
     append(0);
     const stored = log.at(0)!.entry;
     for (let number = 1; number < 64; number++) append(number);
     expect(log.firstIndex).toBeGreaterThan(0);
-    expect(Buffer.compare(stored.json, bytesOf(0, length))).toBe(0);
+    expect(Buffer.compare(stored.record, bytesOf(0, length))).toBe(0);
     for (let index = log.firstIndex; index < log.endIndex; index++) {
-      expect(Buffer.compare(log.at(index)!.entry.json, bytesOf(index, length))).toBe(0);
+      expect(Buffer.compare(log.at(index)!.entry.record, bytesOf(index, length))).toBe(0);
     }
   });
 });
@@ -90,13 +88,13 @@ it('the history of a gateway has the correct bytes after its memory was reused',
   const length = segmentBytes / 4;
   const history = new History({ maxEntries: 1_000, maxBytes: 3 * segmentBytes });
   for (let offset = 1; offset <= 60; offset++) {
-    history.append({ offset, topics: [{ topic: 'a', seq: offset }], json: bytesOf(offset, length), msgpack: new Uint8Array(0) });
+    history.append(new LogEntry(offset, [{ topic: 'a', seq: offset }], bytesOf(offset, length)));
     if (offset === 40) history.clear();
   }
   expect(history.bytes).toBeLessThanOrEqual(3 * segmentBytes);
   expect(history.oldest('a')).toBeGreaterThan(41);
   for (let seq = history.oldest('a'); seq <= 60; seq++) {
-    expect(Buffer.compare(history.read('a', seq)!.json, bytesOf(seq, length))).toBe(0);
+    expect(Buffer.compare(history.read('a', seq)!.record, bytesOf(seq, length))).toBe(0);
   }
 });
 

@@ -1,3 +1,4 @@
+import { LogEntry } from '@sluice/shared/bus/bus.ts';
 import * as fc from 'fast-check';
 import { pack } from 'msgpackr';
 import { fuzzCases } from '../support/fuzz.ts';
@@ -10,12 +11,12 @@ import { Session } from '@sluice/gateway/stream/session/protocol.ts';
 import { TopicMap } from '@sluice/gateway/stream/session/topic-map.ts';
 import { WorkBudget } from '@sluice/gateway/stream/session/work-budget.ts';
 import { decodeMsgpackCommand, firstMsgpackId } from '@sluice/gateway/stream/session/msgpack-command.ts';
-import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
+import { encodeEvent, encodeTrade } from '@sluice/shared/codec/encode-event.ts';
 import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame } from '@sluice/shared/wire/stream/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { ErrorReply } from '@sluice/shared/wire/stream/replies.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
-import { addressOf, tradeEvent } from '../support/events/stream-events.ts';
+import { addressOf, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
 
 const isErrorReply = validator(ErrorReply);
 const grant = { commandsPerSecond: 200, keyWork: null };
@@ -281,12 +282,22 @@ describe('history', () => {
   it('knows when its oldest event was published, after entries that are no events', () => {
     const history = new History({ maxEntries: 40, maxBytes: 12 * 1024 * 1024 });
     expect(history.oldestAtMs).toBeNull();
-    const verdict = { json: Buffer.from('{"type":"slots","alive":[1],"dead":[]}'), msgpack: Buffer.alloc(0) };
+    const verdict = Buffer.from('{"type":"slots","alive":[1],"dead":[]}');
     const trades = [7_000, 9_000].map((ms) =>
       encodeEvent({ ...tradeEvent(addressOf(1)), ts: { received: 1, published: ms * 1_000 + 999 } }),
     );
-    for (const [at, entry] of [verdict, ...trades].entries()) history.append({ offset: at + 1, topics: [], ...entry });
+    for (const [at, record] of [verdict, ...trades].entries()) history.append(new LogEntry(at + 1, [], record));
     expect(history.oldestAtMs).toBe(7_000);
+  });
+
+  it('has both views of a record, whose bytes it stores once', () => {
+    const history = new History({ maxEntries: 40, maxBytes: 12 * 1024 * 1024 });
+    const trade = tradeEvent(addressOf(1));
+    const tick = priceEvent(addressOf(1), { id: `${trade.id}.price` });
+    const record = encodeTrade(trade, tick)!;
+    for (const [view, topic] of ['trades', 'prices'].entries()) history.append(new LogEntry(view + 1, [{ topic, seq: 7 }], record, view));
+    expect([history.read('trades', 7)!.event, history.read('prices', 7)!.event]).toEqual([trade, tick]);
+    expect(history.read('prices', 7)!.record.byteOffset).toBe(history.read('trades', 7)!.record.byteOffset);
   });
 
   it('finds the same events as a plain list, consecutive and within its bounds', () => {
@@ -300,12 +311,12 @@ describe('history', () => {
         const maxBytes = 12 * 1024 * 1024;
         const history = new History({ maxEntries: 40, maxBytes });
         const seqs: Record<string, number> = {};
-        const all: { topics: { topic: string; seq: number }[]; json: Uint8Array; msgpack: Uint8Array }[] = [];
+        const all: LogEntry[] = [];
         for (const [at, { topics, size, hole }] of steps.entries()) {
           const numbered = topics.map((topic) => ({ topic, seq: (seqs[topic] = (seqs[topic] ?? 0) + (hole === 0 ? 2 : 1)) }));
-          const { json, msgpack } = encodeEvent({ type: 'retract', id: `${at}`.padEnd(size, 'x') });
-          all.push({ topics: numbered, json, msgpack });
-          history.append({ offset: at + 1, topics: numbered, json, msgpack });
+          const entry = new LogEntry(at + 1, numbered, encodeEvent({ type: 'retract', id: `${at}`.padEnd(size, 'x') }));
+          all.push(entry);
+          history.append(entry);
         }
         expect(history.bytes).toBeLessThanOrEqual(maxBytes);
         for (const topic of ['a', 'b', 'c', 'd']) {
@@ -337,9 +348,9 @@ describe('history', () => {
   });
 
   it('has room for two minutes of 2,000 trades of maximal length a second', () => {
-    const { json } = encodeEvent(tradeEvent(addressOf(1), { feePayer: addressOf(2), late: true, simulated: true }));
+    const record = encodeEvent(tradeEvent(addressOf(1), { feePayer: addressOf(2), late: true, simulated: true }));
     expect(standardMemory.history.maxEntries).toBeGreaterThan(120 * 2_000);
-    expect(standardMemory.history.maxBytes / json.length).toBeGreaterThan(120 * 2_000);
+    expect(standardMemory.history.maxBytes / record.length).toBeGreaterThan(120 * 2_000);
   });
 });
 

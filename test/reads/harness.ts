@@ -5,7 +5,7 @@ import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
 import { RpcAccountReader } from '@sluice/gateway/reads/chain/rpc-account-reader.ts';
 import { LazyEvent } from '../../gateway/src/stream/history/lazy-event.ts';
 import { History } from '../../gateway/src/stream/history/history.ts';
-import type { BusStatus, LogEntry } from '@sluice/shared/bus/bus.ts';
+import { LogEntry, type BusStatus } from '@sluice/shared/bus/bus.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
@@ -132,13 +132,13 @@ export class BookHarness {
 
   /** Adds one entry to the log. */
   append(event: StreamEvent, topics?: string[]): LogEntry {
-    const { json, msgpack, topics: names } = entryOf(event, ...(topics === undefined ? [] : [topics]));
+    const { record, topics: names } = entryOf(event, ...(topics === undefined ? [] : [topics]));
     const numbered = names.map((topic) => {
       const seq = (this.#seqs.get(topic) ?? 0) + 1;
       this.#seqs.set(topic, seq);
       return { topic, seq };
     });
-    const entry: LogEntry = { offset: ++this.offset, topics: numbered, json, msgpack };
+    const entry = new LogEntry(++this.offset, numbered, record);
     this.history.append(entry);
     this.book.onEntry(entry, new LazyEvent(entry), false);
     return entry;

@@ -6,7 +6,7 @@ import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
 import { accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { quietChain } from '../simnet/support/test-chain.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
+import { addressOf, entryOf, logged, tradeEvent } from '../support/events/stream-events.ts';
 import { BookHarness } from './harness.ts';
 
 const wallet = addressOf(1);
@@ -51,8 +51,8 @@ afterEach(() => vi.useRealTimers());
 
 /** Our stream shows a trade of the wallet. */
 function publish(slot: number, offset: number): void {
-  const { json } = entryOf(tradeEvent(mint, { trader: wallet, slot }));
-  history.append({ offset, topics: [{ topic: accountTradesTopic(wallet), seq: offset }], json, msgpack: new Uint8Array(1) });
+  const trade = tradeEvent(mint, { trader: wallet, slot });
+  history.append(logged(entryOf(trade, [accountTradesTopic(wallet)]), offset));
 }
 
 const holding = expect.objectContaining({ mint, amount: '5' }) as unknown;

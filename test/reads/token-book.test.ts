@@ -1,6 +1,5 @@
 import { TokenNames } from '@sluice/gateway/reads/tokens/token-names.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import type { Bucket } from '@sluice/shared/market/market.ts';
 import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { canonicalPoolAddress } from '@sluice/venues/pump/amm/program.ts';
@@ -9,7 +8,7 @@ import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.t
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { maxTokenPools } from '@sluice/shared/wire/rest/token.ts';
 import { alice, launch, quietChain } from '../simnet/support/test-chain.ts';
-import { addressOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
+import { addressOf, jsonOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
 import { pumpPortalEvent } from '../../gateway/src/stream/dialects/pumpportal-events.ts';
 import { until } from '../support/gateway.ts';
 import { BookHarness, type NodeAccount } from './harness.ts';
@@ -117,7 +116,7 @@ describe('a warm token', () => {
     // A dead slot is passed over. Its events are retracted, and the token is read again.
     harness.slots.take({ alive: [chain.slot + 3], dead: [chain.slot + 2] });
     expect(await confirmed()).toMatchObject({ priceQuote: 3e-8, slot: chain.slot + 3 });
-    harness.summary = { ...harness.summary, price: encodeEvent(price({ slot: chain.slot + 3, priceQuote: 3e-8 })).json };
+    harness.summary = { ...harness.summary, price: jsonOf(price({ slot: chain.slot + 3, priceQuote: 3e-8 })) };
     harness.book.onLost(harness.offset);
     expect(await confirmed()).toMatchObject({ priceQuote: 3e-8, slot: chain.slot + 3 });
     expect(await harness.info(mint)).toMatchObject({ priceQuote: 3e-8 });
@@ -240,7 +239,7 @@ describe('a warm token', () => {
 
   it('is read again without the retracted prices', async () => {
     const stored = price({ priceQuote: 4e-8, slot: chain.slot + 1 });
-    harness.summary = { ...harness.summary, price: encodeEvent(stored).json };
+    harness.summary = { ...harness.summary, price: jsonOf(stored) };
     const dead = price({ priceQuote: 5e-8, slot: chain.slot + 2 });
     harness.append(dead);
     expect((await harness.info(mint)).priceSol).toBe(5e-8);
@@ -475,11 +474,11 @@ describe('a node that lies', () => {
 
 describe('the record’s last price', () => {
   it('counts if it is newer than what was read', async () => {
-    const stored = encodeEvent(price({ priceQuote: 9e-8, slot: chain.slot + 50 })).json;
+    const stored = jsonOf(price({ priceQuote: 9e-8, slot: chain.slot + 50 }));
     harness.summary = { checkpoint: { epoch: harness.epoch, offset: 0 }, minutes: [], price: stored };
     expect((await harness.info(mint)).priceSol).toBe(9e-8);
     const old = new BookHarness(chain);
-    old.summary = { ...harness.summary, price: encodeEvent(price({ priceQuote: 9e-8, slot: chain.slot - 1 })).json };
+    old.summary = { ...harness.summary, price: jsonOf(price({ priceQuote: 9e-8, slot: chain.slot - 1 })) };
     expect((await old.info(mint)).priceSol).not.toBe(9e-8);
   });
 });

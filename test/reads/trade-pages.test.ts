@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { readTrades } from '../../gateway/src/reads/pages/trade-pages.ts';
 import { History } from '../../gateway/src/stream/history/history.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
+import { addressOf, jsonOf, tradeEvent } from '../support/events/stream-events.ts';
 
 const mint = addressOf(1);
 const topic = `trades:${mint}`;
@@ -13,7 +14,7 @@ function parts(all: readonly Uint8Array[], held: number, behind: number) {
   const history = new History({ maxEntries: 10_000, maxBytes: 64 * 1024 * 1024 });
   for (const [index, json] of all.entries()) {
     if (index < all.length - held) continue;
-    history.append({ offset: index + 1, topics: [{ topic, seq: index + 1 }], json, msgpack: new Uint8Array(1) });
+    history.append(new LogEntry(index + 1, [{ topic, seq: index + 1 }], json));
   }
   const recorded = all
     .slice(0, all.length - behind)
@@ -25,7 +26,7 @@ function parts(all: readonly Uint8Array[], held: number, behind: number) {
 const trades = Array.from({ length: 250 }, (_, index) =>
   tradeEvent(mint, { id: `trade${index}:0`, ts: { received: 1_000_000 + index, published: 1_000_000 + index } }),
 );
-const encoded = trades.map((event) => entryOf(event).json);
+const encoded = trades.map(jsonOf);
 const idOf = (json: Uint8Array): string => (JSON.parse(Buffer.from(json).toString()) as { id: string }).id;
 
 describe('pages of trades', () => {
@@ -69,8 +70,8 @@ describe('pages of trades', () => {
 
   it('omit what was retracted, in the history or in the record, and show again what landed again', async () => {
     const first = encoded.slice(0, 8);
-    const again = entryOf({ ...trades[7]!, slot: 1 }).json;
-    const retract = (index: number): Uint8Array => encodeEvent({ type: 'retract', id: trades[index]!.id }).json;
+    const again = jsonOf({ ...trades[7]!, slot: 1 });
+    const retract = (index: number): Uint8Array => encodeEvent({ type: 'retract', id: trades[index]!.id });
     // Five older ones are only in the record; of the eight, one of those and two others are retracted.
     const log = [...first, retract(7), retract(6), retract(2), again];
     const sources = parts(log, log.length - 5, 0);

@@ -5,7 +5,6 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog, type Logger } from '@sluice/shared/runtime/log/log.ts';
 import { isPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
 import { readVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import type { TransactionRecord } from '@sluice/simnet/chain.ts';
 import { encodeTransaction } from '@sluice/simnet/rpc/encode-transaction.ts';
 import { replayFile, type ReplayNode } from '@sluice/simnet/simnet.ts';
@@ -104,8 +103,7 @@ async function printEvents(
     onEntry: (entry) => {
       if (readVerdict(entry) !== null || isPoolNews(entry)) return;
       count++;
-      const text = Buffer.from(entry.json).toString('utf8');
-      const event = JSON.parse(text) as StreamEvent;
+      const { event } = entry;
       if (json) return printJson(event);
       if (event.type === 'newToken' && symbols.size < maxSymbols) symbols.set(event.mint, event.symbol);
       print(eventLine(event, paint, { symbolOf: (mint) => symbols.get(mint) ?? null }));

@@ -142,7 +142,8 @@ export class CandlePublisher {
       const candles = await Promise.all(some.map((one) => this.#candle(one)));
       some.forEach((one, index) => {
         const made = this.#next(one, candles[index], heads.get(one.mint));
-        if (made !== null) next.push({ one, publication: made.publication, entry: { topics: [one.topic], ...encodeEvent(made.event) } });
+        if (made !== null)
+          next.push({ one, publication: made.publication, entry: { topics: [one.topic], record: encodeEvent(made.event) } });
       });
     }
     if (next.length > 0) {

@@ -1,5 +1,6 @@
+import type { PriceEvent } from '@sluice/shared/wire/events/events.ts';
 import { allIntervals, beginFold, foldNext, type Fold } from '@sluice/shared/market/candles/fold-trades.ts';
-import { idIn } from '@sluice/shared/codec/json-search.ts';
+import { parseJson } from '@sluice/shared/codec/bytes.ts';
 import type { MintHead } from '@sluice/shared/market/pools/main-pool.ts';
 import type { MintChange } from '@sluice/shared/market/market.ts';
 import {
@@ -126,14 +127,14 @@ export class MarketLedger {
     return draft;
   }
 
-  #trade(state: MintState, { trade, json }: TradeRead): void {
+  #trade(state: MintState, { trade, view }: TradeRead): void {
     const one = { order: state.nextOrder, trade };
     const at = this.#trades.add(state, one);
     if (at === null) return;
     one.order = orderAt(state.waiting, at);
     state.nextOrder++;
     const draft = this.#draftOf(state);
-    draft.addTrade(one, json);
+    draft.addTrade(one, view);
     touchAround(draft, state, at);
   }
 
@@ -146,7 +147,7 @@ export class MarketLedger {
     touchFrom(draft, state.waiting, 0);
   }
 
-  #price(state: MintState, { id, slot, poolAddress, json }: Extract<MarketEvent, { kind: 'price' }>): void {
+  #price(state: MintState, { id, slot, poolAddress, view }: Extract<MarketEvent, { kind: 'price' }>): void {
     const { prices } = state;
     const price: UndecidedPriceKey = { id, slot, poolAddress };
     const before = prices.findLastIndex((other) => other.slot <= slot && other.poolAddress === poolAddress);
@@ -157,7 +158,7 @@ export class MarketLedger {
       prices.splice(at, 0, price);
       this.#prices++;
     }
-    this.#draftOf(state).addPrice({ slot, poolAddress, json });
+    this.#draftOf(state).addPrice({ slot, poolAddress, view });
     if (prices.length > limits.pricesOfMint) this.#dropPrice(state, 0);
     this.#trades.await(state, slot);
   }
@@ -232,7 +233,7 @@ function foldOf(state: MintState, draft: MintDraft): Fold {
 }
 
 function withoutBytes({ slot, poolAddress, json }: UndecidedPrice): UndecidedPriceKey {
-  return { id: idIn(json)!, slot, poolAddress };
+  return { id: (parseJson(json) as PriceEvent).id, slot, poolAddress };
 }
 
 function touchFrom(draft: MintDraft, trades: readonly UndecidedTrade[], at: number): void {

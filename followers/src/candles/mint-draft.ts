@@ -1,3 +1,4 @@
+import type { EventView } from '@sluice/shared/codec/event-view.ts';
 import type { Fold } from '@sluice/shared/market/candles/fold-trades.ts';
 import { marketLimits, type BucketChange, type MintChange } from '@sluice/shared/market/market.ts';
 import {
@@ -8,6 +9,10 @@ import {
   type UndecidedTrade,
 } from '@sluice/shared/market/verdicts/undecided.ts';
 
+interface DraftPrice extends PriceKey {
+  readonly view: Pick<EventView, 'json'>;
+}
+
 /** Changes of one mint in a batch, while it is prepared. There is one for every few events, so it has short lists and no maps. */
 export class MintDraft {
   readonly mint: string;
@@ -15,9 +20,9 @@ export class MintDraft {
   fold: Fold | null = null;
   readonly #touched: number[] = [];
   readonly #trades: UndecidedTrade[] = [];
-  readonly #prices: UndecidedPrice[] = [];
+  readonly #prices: DraftPrice[] = [];
   readonly #gone: string[] = [];
-  readonly #recent: { readonly id: string; readonly json: Uint8Array }[] = [];
+  readonly #recent: { readonly id: string; readonly view: Pick<EventView, 'json'> }[] = [];
   readonly #retracted: string[] = [];
   #price: string | null = null;
   #tradedS = 0;
@@ -31,16 +36,16 @@ export class MintDraft {
     if (!this.#touched.includes(atS)) this.#touched.push(atS);
   }
 
-  /** `json`: as published. */
-  addTrade(one: UndecidedTrade, json: Uint8Array): void {
+  /** `view`: as published. Its JSON is made only if it is stored. */
+  addTrade(one: UndecidedTrade, view: Pick<EventView, 'json'>): void {
     const { kind, id, atS } = one.trade;
     this.#trades.push(one);
     if (kind !== 'trade') return;
-    this.#recent.push({ id, json });
+    this.#recent.push({ id, view });
     if (atS > this.#tradedS) this.#tradedS = atS;
   }
 
-  addPrice(price: UndecidedPrice): void {
+  addPrice(price: DraftPrice): void {
     const at = this.#prices.findIndex((other) => isSame(other, price));
     if (at === -1) this.#prices.push(price);
     else this.#prices[at] = price;
@@ -82,7 +87,8 @@ export class MintDraft {
     if (fold !== null) {
       for (const [interval, byStart] of fold.tallies) for (const [startS, tally] of byStart) buckets.push({ interval, startS, tally });
     }
-    const undecided = { trades: this.#trades, prices: this.#prices, gone: this.#gone };
+    const prices = this.#prices.map(({ slot, poolAddress, view }): UndecidedPrice => ({ slot, poolAddress, json: view.json }));
+    const undecided = { trades: this.#trades, prices, gone: this.#gone };
     const changed =
       this.#recent.length + this.#retracted.length + this.#touched.length + this.#trades.length + this.#prices.length + this.#gone.length;
     if (fold === null && changed === 0) return null;
@@ -92,7 +98,7 @@ export class MintDraft {
       buckets,
       voided: fold?.voided ?? null,
       price: this.#price,
-      trades: this.#recent.slice(-marketLimits.tradesPerMint).map(({ json }) => json),
+      trades: this.#recent.slice(-marketLimits.tradesPerMint).map(({ view }) => view.json),
       retracted: this.#retracted,
       undecided,
       touched: this.#touched,

@@ -1,8 +1,7 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import type { VoidedPrices } from '@sluice/shared/market/candles/fold-trades.ts';
-import { parseJson } from '@sluice/shared/codec/bytes.ts';
 import { candleIntervals, type Bucket, type CandleInterval } from '@sluice/shared/market/market.ts';
-import type { CandleEvent, RetractEvent } from '@sluice/shared/wire/events/events.ts';
+import type { CandleEvent } from '@sluice/shared/wire/events/events.ts';
 
 /** Candles whose last publication is remembered. Above this limit, the oldest is forgotten. */
 const maxCandles = 50_000;
@@ -37,9 +36,9 @@ export class PublishedCandles {
   readonly #published = new Map<string, Publication>();
 
   constructor(tail: readonly LogEntry[]) {
-    for (const { topics, json } of tail) {
-      if (topics[0]?.topic.startsWith(candlesPrefix) !== true) continue;
-      const event = parseJson(json) as CandleEvent | RetractEvent | null;
+    for (const entry of tail) {
+      if (entry.topics[0]?.topic.startsWith(candlesPrefix) !== true) continue;
+      const event = entry.eventOrNull;
       if (event?.type === 'candle') this.#read(event);
       else if (event?.type === 'retract') {
         const key = event.id.split(':').slice(0, 3).join(':');

@@ -54,8 +54,8 @@ export class Intake<Event> {
     this.lost += entry.offset - this.#offset - 1;
     this.#offset = entry.offset;
     if (event === null) return;
-    this.#bytes += entry.json.length;
-    this.#waiting.push({ event, bytes: entry.json.length, at: { epoch, offset: entry.offset } });
+    this.#bytes += entry.record.length;
+    this.#waiting.push({ event, bytes: entry.record.length, at: { epoch, offset: entry.offset } });
   }
 
   /** Continues in another epoch, after offset `last`. */

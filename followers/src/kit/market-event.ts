@@ -1,11 +1,10 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
-import { idIn, mintIn, poolAddressIn, slotIn } from '@sluice/shared/codec/json-search.ts';
+import type { EventView } from '@sluice/shared/codec/event-view.ts';
 import { poolPriceOf } from '@sluice/shared/market/pools/depth.ts';
 import type { MarketTrade } from '@sluice/shared/market/market-trade.ts';
-import { parseJson } from '@sluice/shared/codec/bytes.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { readPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
-import type { LiquidityEvent, MigrationEvent, RetractEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
+import type { LiquidityEvent, MigrationEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { allPoolsTopic, allTradesTopic, migrationsTopic, poolsTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 
 /** A price tick. Most of it stays unread, because only the newest tick of a mint is used. */
@@ -15,7 +14,7 @@ interface PriceTick {
   readonly id: string;
   readonly slot: number;
   readonly poolAddress: string;
-  readonly json: Uint8Array;
+  readonly view: EventView;
 }
 
 /** A trade, a migration or a change of liquidity, or the main pool of a mint as ingest read it from the chain (`pool`). */
@@ -23,7 +22,7 @@ export interface TradeRead {
   readonly kind: 'trade' | 'pool';
   readonly mint: string;
   readonly trade: MarketTrade;
-  readonly json: Uint8Array;
+  readonly view: EventView;
 }
 
 /** An earlier event is retracted: its fork died. */
@@ -33,14 +32,14 @@ interface Retraction {
   readonly mint: string | null;
   readonly id: string;
   readonly of: 'trade' | 'price' | 'migration' | 'liquidity';
-  readonly json: Uint8Array;
+  readonly view: EventView;
 }
 
 interface SlotsRead {
   readonly kind: 'slots';
   readonly mint: null;
   readonly verdict: SlotVerdict;
-  readonly json: Uint8Array;
+  readonly view: EventView;
 }
 
 /** What the market keeper uses of the log. */
@@ -51,16 +50,16 @@ const poolsPrefix = poolsTopic('');
 const tradesPrefix = tradesTopic('');
 
 /** The event of an entry; its topics give the type. Null if the market keeper does not use it. */
-export function readEvent(entry: Pick<LogEntry, 'topics' | 'json'>): MarketEvent | null {
-  const { topics, json } = entry;
+export function readEvent(entry: LogEntry): MarketEvent | null {
+  const { topics } = entry;
   const topic = topics[0]?.topic ?? '';
-  if (topic.startsWith(pricesPrefix)) return readPrice(json) ?? readParsed(entry);
-  if (topic === allTradesTopic || topic === migrationsTopic || topic === allPoolsTopic) return readParsed(entry);
+  const isOfMarket = topic === allTradesTopic || topic === migrationsTopic || topic === allPoolsTopic || topic.startsWith(pricesPrefix);
+  if (isOfMarket) return readOfMarket(entry);
   const verdict = readVerdict(entry);
-  return verdict === null ? readMainPool(entry) : { kind: 'slots', mint: null, verdict, json };
+  return verdict === null ? readMainPool(entry) : { kind: 'slots', mint: null, verdict, view: entry };
 }
 
-function readMainPool(entry: Pick<LogEntry, 'topics' | 'json'>): TradeRead | null {
+function readMainPool(entry: LogEntry): TradeRead | null {
   const news = readPoolNews(entry);
   if (news?.main === undefined) return null;
   const { mint, venue: pool, address: poolAddress, quoteMint, depthSol, slot, main } = news;
@@ -77,34 +76,28 @@ function readMainPool(entry: Pick<LogEntry, 'topics' | 'json'>): TradeRead | nul
     base: 0,
     quote: 0,
   } as const;
-  return { kind: 'pool', mint, trade: { kind: 'pool', ...noTrade, ...read, completesCurve }, json: entry.json };
+  return { kind: 'pool', mint, trade: { kind: 'pool', ...noTrade, ...read, completesCurve }, view: entry };
 }
 
-/** A price tick, of which only these fields are read. Null for other bytes. */
-function readPrice(json: Uint8Array): PriceTick | null {
-  const [id, mint, poolAddress, slot] = [idIn(json), mintIn(json), poolAddressIn(json), slotIn(json)];
-  return id === null || mint === null || poolAddress === null || slot === null
-    ? null
-    : { kind: 'price', mint, id, slot, poolAddress, json };
-}
-
-/** A trade, a migration, a change of liquidity or a retraction. Null for other bytes: the bus carries any, not only those that ingest publishes. */
-function readParsed({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): MarketEvent | null {
+/** A price tick, trade, migration, change of liquidity or retraction. Null for other bytes: the bus carries any, not only those that ingest publishes. */
+function readOfMarket(view: LogEntry): MarketEvent | null {
+  const event = view.eventOrNull;
   try {
-    const event = parseJson(json) as TradeEvent | MigrationEvent | LiquidityEvent | RetractEvent;
-    switch (event.type) {
+    switch (event?.type) {
+      case 'price':
+        return { kind: 'price', mint: event.mint, id: event.id, slot: event.slot, poolAddress: event.poolAddress, view };
       case 'retract':
-        return { kind: 'retract', id: event.id, ...retractedFrom(topics), json };
+        return { kind: 'retract', id: event.id, ...retractedFrom(view.topics), view };
       case 'trade':
       case 'migration':
       case 'liquidityAdded':
       case 'liquidityRemoved':
-        return { kind: 'trade', mint: event.mint, trade: tradeOf(event), json };
+        return { kind: 'trade', mint: event.mint, trade: tradeOf(event), view };
       default:
         return null;
     }
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TypeError) return null;
+    if (error instanceof TypeError) return null;
     throw error;
   }
 }

@@ -1,11 +1,10 @@
 import type { LeaseTerm, LogEntry } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
-import { jsonOrNull } from '@sluice/shared/codec/bytes.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import { depthInSol } from '@sluice/shared/market/pools/depth.ts';
 import type { PoolDirectory, PoolSighting } from '@sluice/shared/market/pools/pool-directory.ts';
 import { readPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
-import type { NewTokenEvent, PoolEvent } from '@sluice/shared/wire/events/events.ts';
+import type { NewTokenEvent, PoolEvent, StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { allPoolsTopic, allTradesTopic, migrationsTopic, newTokensTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { LogFollower, OpenState } from '../kit/follower.ts';
 import { readEvent } from '../kit/market-event.ts';
@@ -62,9 +61,9 @@ export class Pools implements LogFollower<PoolSighting> {
   }
 }
 
-function readSighting(entry: Pick<LogEntry, 'topics' | 'json'>): PoolSighting | null {
+function readSighting(entry: LogEntry): PoolSighting | null {
   const topic = entry.topics[0]?.topic;
-  if (topic === newTokensTopic || topic === allPoolsTopic) return readPool(entry.json);
+  if (topic === newTokensTopic || topic === allPoolsTopic) return readPool(entry.eventOrNull);
   if (topic === allTradesTopic || topic === migrationsTopic) {
     const event = readEvent(entry);
     if (event?.kind !== 'trade') return null;
@@ -77,9 +76,9 @@ function readSighting(entry: Pick<LogEntry, 'topics' | 'json'>): PoolSighting | 
   return { mint, venue, address, quoteMint, depthSol, slot };
 }
 
-/** The pool that a coin begins in, or that was opened, filled or drained. Null for other bytes: the bus carries any, not only those that ingest publishes. */
-function readPool(json: Uint8Array): PoolSighting | null {
-  const event = jsonOrNull(json) as Partial<NewTokenEvent | PoolEvent> | null;
+/** The pool that a coin begins in, or that was opened, filled or drained. Null for other events: the bus carries any, not only those that ingest publishes. */
+function readPool(read: StreamEvent | null): PoolSighting | null {
+  const event = read as Partial<NewTokenEvent> | null;
   if (event?.type === undefined || !typesOfPools.has(event.type) || event.reserves === undefined) return null;
   const { mint, pool: venue, poolAddress: address, quoteMint, slot } = event as NewTokenEvent;
   const depthSol = depthInSol(event as NewTokenEvent);

@@ -1,15 +1,11 @@
-import { idIn } from '@sluice/shared/codec/json-search.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import type { History, StoredEvent } from '../stream/history/history.ts';
 
-const retractHead = Buffer.from('{"type":"retract"');
-
-export function isRetract(json: Uint8Array): boolean {
-  return retractHead.compare(json, 0, Math.min(json.length, retractHead.length)) === 0;
-}
-
-/** The id of an event; every event has one. */
-export function idOf(json: Uint8Array): string {
-  return idIn(json) ?? '';
+export interface SurvivingEvent {
+  readonly seq: number;
+  readonly offset: number;
+  readonly event: Exclude<StreamEvent, { type: 'retract' }>;
+  readonly stored: StoredEvent;
 }
 
 /**
@@ -21,13 +17,14 @@ export function* surviving(
   topic: string,
   retracted: Set<string>,
   after = 0,
-): Generator<Pick<StoredEvent, 'offset' | 'json'> & { readonly seq: number }> {
+): Generator<SurvivingEvent> {
   const oldest = Math.max(1, history.oldest(topic));
   for (let seq = history.newest(topic); seq >= oldest; seq--) {
     const stored = history.read(topic, seq);
     if (stored === null || stored.offset <= after) return;
-    if (isRetract(stored.json)) retracted.add(idOf(stored.json));
-    else if (retracted.size === 0 || !retracted.delete(idOf(stored.json))) yield { seq, offset: stored.offset, json: stored.json };
+    const event = stored.eventOrNull;
+    if (event?.type === 'retract') retracted.add(event.id);
+    else if (event !== null && (retracted.size === 0 || !retracted.delete(event.id))) yield { seq, offset: stored.offset, event, stored };
   }
 }
 

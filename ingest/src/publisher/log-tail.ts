@@ -1,4 +1,3 @@
-import { commitmentIn, idIn, slotIn, typeIn } from '@sluice/shared/codec/json-search.ts';
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
@@ -31,12 +30,9 @@ export type LogRecord =
 export function readRecord(entry: LogEntry): LogRecord | null {
   const verdict = readVerdict(entry);
   if (verdict !== null) return { kind: 'slots', verdict };
-  const { json } = entry;
-  const type = typeIn(json);
-  const id = idIn(json);
-  if (type === null || id === null) return null;
-  if (type === 'retract') return { kind: 'retracted', id };
-  if (!typesOfSlots.has(type)) return null;
-  const processed = commitmentIn(json) === 'processed';
-  return { kind: 'published', id, slot: slotIn(json) ?? 0, processed, topics: entry.topics.map(({ topic }) => topic) };
+  const event = entry.eventOrNull;
+  if (event?.type === 'retract') return { kind: 'retracted', id: event.id };
+  if (event === null || event.type === 'order' || event.type === 'candle' || !typesOfSlots.has(event.type)) return null;
+  const { id, slot, commitment } = event;
+  return { kind: 'published', id, slot, processed: commitment === 'processed', topics: entry.topics.map(({ topic }) => topic) };
 }

@@ -4,9 +4,10 @@ import type { Bus, BusEntry, BusPublisher, Lease } from '@sluice/shared/bus/bus.
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { poolNewsEntry } from '@sluice/shared/market/pools/pool-news.ts';
 import { verdictEntry } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
-import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
+import { encodeEvent, encodeTrade } from '@sluice/shared/codec/encode-event.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { EventQueue } from './event-queue.ts';
 import { isEvent, topicsOf, type Outgoing, type LogItem } from './outgoing.ts';
@@ -289,13 +290,13 @@ export class Publisher {
     while (batch.length > 0) {
       try {
         await term.bus.publish(batch.map(({ entry }) => entry));
-        this.counts.published += batch.length;
+        this.counts.published += eventsOf(batch).length;
         this.counts.batches++;
         if (events[0] !== undefined) this.delayUs.record(nowUs() - events[0].ts.received);
         return;
       } catch (error) {
         if (error instanceof BusError) {
-          this.counts.published += error.stored;
+          this.counts.published += eventsOf(batch.slice(0, error.stored)).length;
           batch = batch.slice(error.stored);
         }
         if (error instanceof BusError && error.code === 'FENCED') this.#endHolding(term.fence);
@@ -304,21 +305,17 @@ export class Publisher {
           error instanceof BusError && error.code === 'INVALID' ? batch.filter(({ entry }) => this.#isAccepted(entry)) : batch;
         if (accepted.length < batch.length) {
           // The bus refused the batch because of some entries. The others are sent at once.
-          this.#refuse(
-            batch.flatMap((one) => (accepted.includes(one) ? [] : [one.event])),
-            error,
-            term,
-          );
+          this.#refuse(eventsOf(batch.filter((one) => !accepted.includes(one))), error, term);
           batch = accepted;
           continue;
         }
         if (this.#closed) {
-          this.counts.dropped += batch.length;
+          this.counts.dropped += eventsOf(batch).length;
           return;
         }
         if (!this.#isServing(term)) {
           // The next leader finds out by itself what to retract.
-          this.counts.dropped += this.#queue.putBack(batch.flatMap(({ event }) => (event.type === 'retract' ? [] : [event])));
+          this.counts.dropped += this.#queue.putBack(eventsOf(batch).flatMap((event) => (event.type === 'retract' ? [] : [event])));
           return;
         }
         if (pauseMs === firstPauseMs) this.#log.error({ err: error, buffered: this.buffered + batch.length }, 'bus_publish_failed');
@@ -340,7 +337,7 @@ export class Publisher {
       checkEntry(entry);
       return true;
     } catch (error) {
-      this.#log.warn({ err: error, topics: entry.topics.length, bytes: entry.json.length }, 'event_refused');
+      this.#log.warn({ err: error, topics: entry.topics.length, bytes: entry.record.length }, 'event_refused');
       return false;
     }
   }
@@ -369,25 +366,39 @@ export class Publisher {
   }
 }
 
+/** One entry for the log, and the items that it has. */
 interface Encoded {
-  readonly event: LogItem;
+  readonly events: readonly LogItem[];
   readonly entry: BusEntry;
 }
 
-/** Encodes a batch. `ts.published` is the current time. */
-function encode(events: readonly LogItem[]): Encoded[] {
+function eventsOf(batch: readonly Encoded[]): readonly LogItem[] {
+  return batch.flatMap(({ events }) => events);
+}
+
+/** Encodes a batch. `ts.published` is the current time. A trade and the price tick after it are one entry. */
+function encode(items: readonly LogItem[]): Encoded[] {
   const published = nowUs();
-  return events.map((event) => {
-    event.ts.published = published;
-    return { event, entry: entryOf(event) };
-  });
+  const batch: Encoded[] = [];
+  for (const item of items) item.ts.published = published;
+  for (let at = 0; at < items.length; at++) {
+    const [item, next] = [items[at]!, items[at + 1]];
+    const record = item.type === 'trade' && next?.type === 'price' ? encodeTrade(item, next) : null;
+    if (record === null) batch.push({ events: [item], entry: entryOf(item) });
+    else {
+      const [trade, price] = [item, next] as [TradeEvent, PriceEvent];
+      batch.push({ events: [trade, price], entry: { topics: topicsOf(trade), record, tickTopics: topicsOf(price) } });
+      at++;
+    }
+  }
+  return batch;
 }
 
 function entryOf(event: LogItem): BusEntry {
   if (event.type === 'slots') return verdictEntry(event);
   if (event.type === 'pool') return poolNewsEntry(event);
-  if (event.type === 'retract') return { topics: event.topics, ...encodeEvent({ type: event.type, id: event.id }) };
-  return { topics: topicsOf(event), ...encodeEvent(event) };
+  if (event.type === 'retract') return { topics: event.topics, record: encodeEvent({ type: event.type, id: event.id }) };
+  return { topics: topicsOf(event), record: encodeEvent(event) };
 }
 
 async function within(work: Promise<void>, ms: number): Promise<void> {

@@ -1,7 +1,11 @@
+import { EventView } from '../codec/event-view.ts';
+
 /**
  * The contract between ingest and gateway: one ordered and bounded log of entries. An implementation guarantees the following.
  *
- * - **Numbers.** An entry is stored, numbered and announced atomically. Its `offset` is that of the previous entry plus one, and each of
+ * - **Views.** An entry has one view, or two: a trade and its price tick. Its record is stored and announced once. Readers get each view as an
+ *   entry of its own, one directly after the other.
+ * - **Numbers.** An entry is stored, numbered and announced atomically. The `offset` of a view is that of the previous view plus one, and each of
  *   its topics gets the topic's next `seq`. All subscribers see the same numbers.
  * - **Epochs.** An `epoch` begins when Redis starts, or when a replica takes over. The last announced entries may be missing then. The log
  *   and its numbers continue in the new epoch. If the whole log is lost, the new epoch begins with an empty log, and all counters start at
@@ -12,10 +16,10 @@
 export interface BusEntry {
   /** Topics that carry this event, at most 16. */
   readonly topics: readonly string[];
-  /** The event, encoded once: UTF-8 JSON. */
-  readonly json: Uint8Array;
-  /** The same event as MessagePack. */
-  readonly msgpack: Uint8Array;
+  /** The event, encoded once (`encodeEvent`), or a trade with its price tick (`encodeTrade`). */
+  readonly record: Uint8Array;
+  /** Topics that carry the price tick of the record. It is the second view of the entry, with an offset of its own. */
+  readonly tickTopics?: readonly string[];
 }
 
 export interface TopicSeq {
@@ -23,11 +27,16 @@ export interface TopicSeq {
   readonly seq: number;
 }
 
-export interface LogEntry {
+/** One view of an entry, as readers of the log get it. */
+export class LogEntry extends EventView {
   readonly offset: number;
   readonly topics: readonly TopicSeq[];
-  readonly json: Uint8Array;
-  readonly msgpack: Uint8Array;
+
+  constructor(offset: number, topics: readonly TopicSeq[], record: Uint8Array, view = 0) {
+    super(record, view);
+    this.offset = offset;
+    this.topics = topics;
+  }
 }
 
 export interface BusPublisher {
@@ -194,7 +203,7 @@ export const busLimits = {
   maxTopicsPerEntry: 16,
   /** UTF-8 bytes of a topic's name. */
   maxTopicBytes: 255,
-  /** JSON and MessagePack of one entry together. */
+  /** Bytes of one record. */
   maxEntryBytes: 512 * 1024,
   /** Statuses at one time; one more is refused. */
   maxStatuses: 256,

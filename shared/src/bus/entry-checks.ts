@@ -3,7 +3,14 @@ import { BusError } from './bus-error.ts';
 
 /** Throws `INVALID` for an entry beyond the bounds. Both implementations use it, so they refuse the same entries. */
 export function checkEntry(entry: BusEntry): void {
-  const { topics } = entry;
+  checkTopics(entry.topics);
+  if (entry.tickTopics !== undefined) checkTopics(entry.tickTopics);
+  if (entry.record.length > busLimits.maxEntryBytes) {
+    throw new BusError('INVALID', `An entry must have at most ${busLimits.maxEntryBytes} bytes.`);
+  }
+}
+
+function checkTopics(topics: readonly string[]): void {
   if (topics.length === 0 || topics.length > busLimits.maxTopicsPerEntry) {
     throw new BusError('INVALID', `An entry must have 1 to ${busLimits.maxTopicsPerEntry} topics, not ${topics.length}.`);
   }
@@ -14,9 +21,6 @@ export function checkEntry(entry: BusEntry): void {
       throw new BusError('INVALID', `The name of a topic must have 1 to ${busLimits.maxTopicBytes} bytes.`);
     }
     if (topics.indexOf(topic) !== i) throw new BusError('INVALID', 'An entry must not have the same topic twice.');
-  }
-  if (entry.json.length + entry.msgpack.length > busLimits.maxEntryBytes) {
-    throw new BusError('INVALID', `An entry must have at most ${busLimits.maxEntryBytes} bytes.`);
   }
 }
 

@@ -1,22 +1,26 @@
-import { busLimits, type BusEntry, type LogEntry, type TopicSeq } from './bus.ts';
+import { busLimits, LogEntry, type BusEntry, type TopicSeq } from './bus.ts';
 import { epochLength } from './epoch.ts';
 
 /**
  * The binary format of entries in the log and in announcements. One message has a batch of entries, so a busy publisher needs one script
- * call, one stream entry and one announcement for up to `maxBatchEntries` events. A quiet one sends batches of one. Numbers are big-endian.
+ * call, one stream entry and one announcement for up to `maxBatchEntries` views. A quiet one sends batches of one. Numbers are big-endian.
  *
  *     u8   version
  *     12   epoch in which it was written, ASCII
- *     u48  offset of the first entry
- *     u16  entries    u16 topics    u32 bytes of the dictionary     (`counts`)
+ *     u48  offset of the first view
+ *     u16  views    u16 topics    u32 bytes of the dictionary       (`counts`)
  *     u48  x topics: the topic's seq before this message            (written by the script, like everything before `counts`)
- *     dictionary, for each topic: u16 entries with the topic, u8 bytes of its name, name in UTF-8
- *     entries, for each: u8 topics, u16 x topics: index in the dictionary, u32 bytes of JSON, u32 bytes of MessagePack, both
+ *     dictionary, for each topic: u16 views with the topic, u8 bytes of its name, name in UTF-8
+ *     entries, for each: u8 views (1 or 2); for each view: u8 topics, u16 x topics: index in the dictionary; u32 bytes of the record, record
  *
  * The publisher encodes `counts`, dictionary and entries. Only the script in Redis knows epoch, offset and seqs. It writes them before the
  * rest, without reading the events.
+ *
+ * Messages of version 2 are read too, so that gateways can be upgraded before ingest. Their entries have one view, and the bytes of its JSON and of
+ * its MessagePack in place of a record. Only the JSON is used. Private events cannot be read, because their seal is in another place.
  */
-export const formatVersion = 2;
+export const formatVersion = 3;
+export const olderVersion = 2;
 
 /** Measured: larger batches are not faster, because they exceed the caches on both sides and wait longer. */
 export const maxBatchEntries = 64;
@@ -54,7 +58,10 @@ export class BatchEncoder {
     const roomBytes = roomBefore + totalBytes + roomAfter;
     if (this.#room.length < roomBytes) this.#room = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(roomBytes)));
     this.#body = this.#room.subarray(roomBefore, roomBefore + totalBytes);
-    this.counts.writeUInt16BE(entries.length, 0);
+    this.counts.writeUInt16BE(
+      entries.reduce((views, entry) => views + viewsOf(entry), 0),
+      0,
+    );
     this.counts.writeUInt16BE(this.#topics.length, 2);
     this.counts.writeUInt32BE(dictionaryBytes, 4);
     this.#writeDictionary();
@@ -77,21 +84,25 @@ export class BatchEncoder {
   #measure(entries: readonly BusEntry[]): { readonly dictionaryBytes: number; readonly totalBytes: number } {
     let dictionaryBytes = 0;
     let entryBytes = 0;
-    for (const { topics, json, msgpack } of entries) {
-      entryBytes += 9 + topics.length * 2 + json.length + msgpack.length;
-      for (const name of topics) {
-        const place = this.#places.get(name);
-        if (place === undefined) {
-          const bytes = Buffer.byteLength(name);
-          this.#places.set(name, this.#topics.length);
-          this.#topics.push({ name, bytes, count: 1 });
-          dictionaryBytes += 3 + bytes;
-        } else {
-          (this.#topics[place] as DictionaryTopic).count += 1;
-        }
-      }
+    for (const { topics, tickTopics = [], record } of entries) {
+      entryBytes += 6 + (topics.length + tickTopics.length) * 2 + record.length + (tickTopics.length > 0 ? 1 : 0);
+      for (const name of topics) dictionaryBytes += this.#count(name);
+      for (const name of tickTopics) dictionaryBytes += this.#count(name);
     }
     return { dictionaryBytes, totalBytes: dictionaryBytes + entryBytes };
+  }
+
+  /** Bytes that the topic needs in the dictionary. */
+  #count(name: string): number {
+    const place = this.#places.get(name);
+    if (place !== undefined) {
+      (this.#topics[place] as DictionaryTopic).count += 1;
+      return 0;
+    }
+    const bytes = Buffer.byteLength(name);
+    this.#places.set(name, this.#topics.length);
+    this.#topics.push({ name, bytes, count: 1 });
+    return 3 + bytes;
   }
 
   #writeDictionary(): void {
@@ -108,18 +119,27 @@ export class BatchEncoder {
   #writeEntries(entries: readonly BusEntry[], start: number): void {
     const body = this.#body;
     let at = start;
-    for (const { topics, json, msgpack } of entries) {
-      body[at] = topics.length;
-      at += 1;
-      for (const name of topics) at = body.writeUInt16BE(this.#places.get(name) as number, at);
-      at = body.writeUInt32BE(json.length, at);
-      at = body.writeUInt32BE(msgpack.length, at);
-      body.set(json, at);
-      at += json.length;
-      body.set(msgpack, at);
-      at += msgpack.length;
+    for (const { topics, tickTopics, record } of entries) {
+      body[at] = tickTopics === undefined ? 1 : 2;
+      at = this.#writeTopics(topics, at + 1);
+      if (tickTopics !== undefined) at = this.#writeTopics(tickTopics, at);
+      at = body.writeUInt32BE(record.length, at);
+      body.set(record, at);
+      at += record.length;
     }
   }
+
+  #writeTopics(topics: readonly string[], at: number): number {
+    this.#body[at] = topics.length;
+    at += 1;
+    for (const name of topics) at = this.#body.writeUInt16BE(this.#places.get(name) as number, at);
+    return at;
+  }
+}
+
+/** Views of an entry: so many offsets does it take. */
+export function viewsOf({ tickTopics }: BusEntry): number {
+  return tickTopics === undefined ? 1 : 2;
 }
 
 /** The head of a message: its place in the log, and the seqs of its topics. */
@@ -146,7 +166,7 @@ export interface LogMessage {
 
 /** Decodes the head of a message. The entries after it may be missing. Null if it is malformed. Never throws. */
 export function decodeHead(bytes: Buffer): MessageHead | null {
-  if (bytes.length < basesAt || bytes[0] !== formatVersion) return null;
+  if (bytes.length < basesAt || (bytes[0] !== formatVersion && bytes[0] !== olderVersion)) return null;
   const first = readUint48(bytes, 1 + epochLength);
   const entryCount = bytes.readUInt16BE(countsAt);
   const topicCount = bytes.readUInt16BE(countsAt + 2);
@@ -172,39 +192,54 @@ export function decodeHead(bytes: Buffer): MessageHead | null {
   return { epoch, first, last: first + entryCount - 1, names, bases, counts, entriesAt };
 }
 
-/** Decodes a whole message; the events are views of `bytes`. Null if it is malformed, incomplete or inconsistent. Never throws. */
+/** Decodes a whole message; the records are views of `bytes`. Null if it is malformed, incomplete or inconsistent. Never throws. */
 export function decodeMessage(bytes: Buffer): LogMessage | null {
   const head = decodeHead(bytes);
   if (head === null) return null;
   const { epoch, first, last, names, bases, counts } = head;
+  const isOlder = bytes[0] === olderVersion;
   const seqs = [...bases];
   const entries: LogEntry[] = [];
   let at = head.entriesAt;
-  for (let offset = first; offset <= last; offset += 1) {
-    if (at >= bytes.length) return null;
-    const topicCount = bytes[at] as number;
-    const jsonAt = at + 9 + topicCount * 2;
-    if (topicCount === 0 || topicCount > busLimits.maxTopicsPerEntry || jsonAt > bytes.length) return null;
-    const topics: TopicSeq[] = [];
-    at += 1;
-    for (let i = 0; i < topicCount; i += 1, at += 2) {
-      const place = ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
-      if (place >= names.length) return null;
-      const seq = (seqs[place] as number) + 1;
-      seqs[place] = seq;
-      topics.push({ topic: names[place] as string, seq });
+  for (let offset = first; offset <= last;) {
+    const views = isOlder ? 1 : bytes[at++];
+    if (views !== 1 && views !== 2) return null;
+    const topicsOfViews: TopicSeq[][] = [];
+    for (let view = 0; view < views; view += 1) {
+      const topics = readTopics(bytes, at, names, seqs);
+      if (topics === null) return null;
+      topicsOfViews.push(topics);
+      at += 1 + topics.length * 2;
     }
-    const msgpackAt = jsonAt + bytes.readUInt32BE(at);
-    const end = msgpackAt + bytes.readUInt32BE(at + 4);
-    if (end > bytes.length) return null;
-    entries.push({ offset, topics, json: bytes.subarray(jsonAt, msgpackAt), msgpack: bytes.subarray(msgpackAt, end) });
-    at = end;
+    const lengths = isOlder ? 8 : 4;
+    if (at + lengths > bytes.length) return null;
+    const recordAt = at + lengths;
+    const end = recordAt + bytes.readUInt32BE(at);
+    at = isOlder ? end + bytes.readUInt32BE(at + 4) : end;
+    if (at > bytes.length) return null;
+    const record = bytes.subarray(recordAt, end);
+    for (const [view, topics] of topicsOfViews.entries()) entries.push(new LogEntry(offset++, topics, record, view));
   }
-  if (at !== bytes.length) return null;
+  if (at !== bytes.length || entries.length !== last + 1 - first) return null;
   for (let place = 0; place < seqs.length; place += 1) {
     if (seqs[place] !== (bases[place] as number) + (counts[place] as number)) return null;
   }
   return { epoch, first, last, bytes: bytes.length, entries, head };
+}
+
+/** The topics of one view, which get their next seqs. Null if they are malformed. */
+function readTopics(bytes: Buffer, at: number, names: readonly string[], seqs: number[]): TopicSeq[] | null {
+  const count = bytes[at] ?? 0;
+  if (count === 0 || count > busLimits.maxTopicsPerEntry || at + 1 + count * 2 > bytes.length) return null;
+  const topics: TopicSeq[] = [];
+  for (let next = at + 1; topics.length < count; next += 2) {
+    const place = ((bytes[next] as number) << 8) | (bytes[next + 1] as number);
+    if (place >= names.length) return null;
+    const seq = (seqs[place] as number) + 1;
+    seqs[place] = seq;
+    topics.push({ topic: names[place] as string, seq });
+  }
+  return topics;
 }
 
 function readUint48(bytes: Buffer, at: number): number {

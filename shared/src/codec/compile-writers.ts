@@ -1,4 +1,5 @@
-import { bytesOf, quoted, type EncodedEvent } from './encoded-event.ts';
+import { beginCompact, compactMap, compactText, compactValue, compactWord, keyOf } from './compact.ts';
+import { quoted } from './encoded-event.ts';
 import { arrayHead, mapHead, nil, packNumber, packText, packValue, utf8 } from './msgpack.ts';
 import type { SchemaShape } from '../wire/values/values.ts';
 
@@ -10,62 +11,74 @@ interface Field {
   readonly optional: boolean;
 }
 
-/** The text of a template literal, for each form. */
-interface Code {
-  readonly json: string;
-  readonly msgpack: string;
-}
+const forms = ['json', 'msgpack', 'compact'] as const;
+type Form = (typeof forms)[number];
 
-const tools = { bytesOf, quoted, arrayHead, mapHead, nil, packNumber, packText, packValue, utf8, joined };
+/** Writes an event as a text in which each character is one byte. */
+export type Writers = Readonly<Record<Form, (event: object) => string>>;
+
+const tools = {
+  arrayHead,
+  beginCompact,
+  compactMap,
+  compactText,
+  compactValue,
+  compactWord,
+  joined,
+  mapHead,
+  nil,
+  packNumber,
+  packText,
+  packValue,
+  quoted,
+  utf8,
+};
 
 /**
- * Compiles a function for each schema. The function writes an event as JSON and MessagePack: the same bytes as `JSON.stringify` and `packValue`, if
- * the fields of the event are in the order of the schema. `parts`: the first and the last name of consecutive fields that all schemas have.
- * Consecutive events, like a trade and its price, often have equal parts. So each part stores its last output and the values that produced it.
+ * Compiles functions that write an event of a schema. JSON and MessagePack are the same bytes as those of `JSON.stringify` and `packValue`, if the
+ * fields of the event are in the order of the schema. The compact form is that of `compact.ts`, after `begin`.
  */
-export function compileWriters<Schemas extends Readonly<Record<string, object>>>(
-  schemas: Schemas,
-  parts: readonly (readonly [first: string, last: string])[],
-): { readonly [Type in keyof Schemas]: (event: object) => EncodedEvent } {
-  const shapes = Object.entries<SchemaShape>(schemas);
-  const partFields = parts.map(([first, last]) => {
-    const fields = fieldsOf(shapes.at(-1)![1], 'event');
-    const from = fields.findIndex(({ name }) => name === first);
-    return fields.slice(from, fields.findIndex(({ name }) => name === last) + 1);
+export function compileWriters(schema: SchemaShape): Writers {
+  const [json, msgpack, compact] = forms.map((form) => compiled(`(event) => \`${mapCode(form, fieldsOf(schema, 'event'))}\``));
+  return { json: json!, msgpack: msgpack!, compact: compact! };
+}
+
+/**
+ * Compiles a function that writes, in the compact form, the fields of `event` that differ from those of `base`. Null if a field that `base` has is
+ * missing in `event`: a reader would take it from `base`. The fields `without` are left out.
+ */
+export function compileDifference(schema: SchemaShape, baseSchema: SchemaShape, without: readonly string[]) {
+  const fields = fieldsOf(schema, 'event').filter(({ name }) => !without.includes(name));
+  const inBase = new Set(Object.keys(baseSchema.properties ?? {}));
+  const steps = fields.map(({ name, shape, at, optional }) => {
+    const equal = leavesOf(shape, at).map((leaf) => `${leaf} === base${leaf.slice('event'.length)}`);
+    const missing = inBase.has(name) ? `if (base.${name} !== undefined) return null;` : '';
+    const { key, before } = keyOf(name);
+    const write = `keys += \`${constant(key)}\`; values += \`${constant(before)}${valueCode('compact', shape, at)}\`;`;
+    const present = optional ? `if (${at} === undefined) { ${missing} } else { ${write} }` : write;
+    return inBase.has(name) ? `if (!(${equal.join(' && ')})) { ${present} }` : present;
   });
-  const source = [
-    `const { ${Object.keys(tools).join(', ')} } = tools;`,
-    ...partFields.map(partFunction),
-    `return { ${shapes.map(([type, shape]) => `${type}: ${eventFunction(shape, partFields)}`).join(', ')} };`,
-  ].join('\n');
+  const source = `(event, base) => { let keys = '', values = ''; ${steps.join('\n')} return compactMap(keys) + values; }`;
+  return compiled(source) as (event: object, base: object) => string | null;
+}
+
+/** Compiles the reverse: a function that makes an event from its base and from the fields that differ. It is given the fields `without`. */
+export function compileMerge(schema: SchemaShape, baseSchema: SchemaShape, without: readonly string[]) {
+  const fields = fieldsOf(schema, 'fields').filter(({ name }) => !without.includes(name));
+  const valueOf = ({ name, at }: Field): string =>
+    Object.hasOwn(baseSchema.properties ?? {}, name) ? `(${at} === undefined ? base.${name} : ${at})` : at;
+  const required = fields.filter(({ optional }) => !optional).map((field) => `${field.name}: ${valueOf(field)}`);
+  const optional = fields
+    .filter((field) => field.optional)
+    .map((field) => `const ${field.name} = ${valueOf(field)}; if (${field.name} !== undefined) event.${field.name} = ${field.name};`);
+  const source = `(${without.join(', ')}, base, fields) => { const event = { ${[...without, ...required].join(', ')} }; ${optional.join(' ')} return event; }`;
+  return compiled(source) as unknown as (...values: readonly unknown[]) => object;
+}
+
+function compiled(source: string): (event: object) => string {
   // The source is made of our own schemas only.
   // oxlint-disable-next-line typescript/no-implied-eval
-  return new Function('tools', source)(tools) as { readonly [Type in keyof Schemas]: (event: object) => EncodedEvent };
-}
-
-function eventFunction(shape: SchemaShape, parts: readonly (readonly Field[])[]): string {
-  const fields = fieldsOf(shape, 'event');
-  const codes = fields.map((field, index) => {
-    const part = parts.findIndex((names) => names.some(({ name }) => name === field.name));
-    if (part === -1) return fieldCode(field, index === 0);
-    const isFirst = parts[part]![0]!.name === field.name;
-    return isFirst ? { json: `\${part${part}.json}`, msgpack: `\${part${part}.msgpack}` } : { json: '', msgpack: '' };
-  });
-  const { json, msgpack } = mapCode(fields, codes);
-  const calls = parts.map((_, part) => `const part${part} = writePart${part}(event);`).join(' ');
-  return `(event) => { ${calls} return { json: bytesOf(\`${json}\`), msgpack: bytesOf(\`${msgpack}\`) }; }`;
-}
-
-function partFunction(fields: readonly Field[], part: number): string {
-  const values = fields.flatMap(({ shape, at }) => leavesOf(shape, at));
-  const { json, msgpack } = concatenated(fields.map((field) => fieldCode(field, false)));
-  return `
-let written${part}, ${values.map((_, index) => `last${part}_${index}`).join(', ')};
-function writePart${part}(event) {
-  if (written${part} !== undefined && ${values.map((value, index) => `last${part}_${index} === ${value}`).join(' && ')}) return written${part};
-  ${values.map((value, index) => `last${part}_${index} = ${value};`).join(' ')}
-  return written${part} = { json: \`${json}\`, msgpack: \`${msgpack}\` };
-}`;
+  return new Function('tools', `const { ${Object.keys(tools).join(', ')} } = tools; return ${source};`)(tools) as never;
 }
 
 /** The values inside a value that are compared one by one. Those inside null are undefined. */
@@ -79,60 +92,71 @@ function fieldsOf({ properties = {}, required = [] }: SchemaShape, at: string): 
   return Object.entries(properties).map(([name, shape]) => ({ name, shape, at: `${at}.${name}`, optional: !required.includes(name) }));
 }
 
-function mapCode(fields: readonly Field[], codes: readonly Code[]): Code {
-  const optional = fields.flatMap((field) => (field.optional ? [` + (${field.at} === undefined ? 0 : 1)`] : []));
-  const required = fields.length - optional.length;
-  const head = optional.length === 0 ? constant(mapHead(required)) : `\${mapHead(${required}${optional.join('')})}`;
-  const { json, msgpack } = concatenated(codes);
-  return { json: `{${json}}`, msgpack: head + msgpack };
-}
-
-function fieldCode({ name, shape, at, optional }: Field, first: boolean): Code {
-  const value = valueCode(shape, at);
-  const json = `${first ? '' : ','}"${name}":${value.json}`;
-  const msgpack = constant(packValue(name)) + value.msgpack;
-  return optional ? choice(`${at} === undefined`, { json: '', msgpack: '' }, { json, msgpack }) : { json, msgpack };
-}
-
-function valueCode(shape: SchemaShape, at: string): Code {
-  const { type, anyOf, items } = shape;
-  if (shape.const !== undefined) return { json: constant(JSON.stringify(shape.const)), msgpack: constant(packValue(shape.const)) };
-  if (anyOf !== undefined) return nullableCode(anyOf, at);
-  if (isPlain(shape)) return { json: `"\${${at}}"`, msgpack: `\${packText(${at})}` };
-  if (type === 'string') return { json: `\${utf8(JSON.stringify(${at}))}`, msgpack: `\${packValue(${at})}` };
-  if (type === 'number' || type === 'integer') return { json: `\${${at}}`, msgpack: `\${packNumber(${at})}` };
-  if (type === 'object') {
-    const fields = fieldsOf(shape, at);
-    return mapCode(
-      fields,
-      fields.map((field, index) => fieldCode(field, index === 0)),
-    );
+function mapCode(form: Form, fields: readonly Field[]): string {
+  const isAbsent = ({ at }: Field): string => `${at} === undefined`;
+  const values = fields.map((field, index) => {
+    const code = fieldCode(form, field, index === 0);
+    return field.optional ? choice(isAbsent(field), '', code) : code;
+  });
+  if (form === 'json') return `{${values.join('')}}`;
+  const optional = fields.filter((field) => field.optional);
+  if (form === 'msgpack') {
+    const count = optional.map((field) => ` + (${isAbsent(field)} ? 0 : 1)`).join('');
+    const required = fields.length - optional.length;
+    return (count === '' ? constant(mapHead(required)) : `\${mapHead(${required}${count})}`) + values.join('');
   }
-  if (type !== 'array' || items === undefined) throw new Error(`${at}: the codec cannot write this schema. Add a case here.`);
-  const item = valueCode(items, 'item');
-  return {
-    json: `[\${joined(${at}, ',', (item) => \`${item.json}\`)}]`,
-    msgpack: `\${arrayHead(${at}.length)}\${joined(${at}, '', (item) => \`${item.msgpack}\`)}`,
-  };
+  const keyCodes = fields.map((field) => {
+    const key = constant(keyOf(field.name).key);
+    return field.optional ? choice(isAbsent(field), '', key) : key;
+  });
+  const constantKeys = fields.map(({ name }) => keyOf(name).key).join('');
+  const head = optional.length === 0 ? constant(compactMap(constantKeys)) : `\${compactMap(\`${keyCodes.join('')}\`)}`;
+  return head + values.join('');
 }
 
-function nullableCode([shape, nullShape, ...others]: readonly SchemaShape[], at: string): Code {
+function fieldCode(form: Form, { name, shape, at }: Field, first: boolean): string {
+  const value = valueCode(form, shape, at);
+  if (form === 'json') return `${first ? '' : ','}"${name}":${value}`;
+  return constant(form === 'msgpack' ? packValue(name) : keyOf(name).before) + value;
+}
+
+function valueCode(form: Form, shape: SchemaShape, at: string): string {
+  const { type, anyOf, items } = shape;
+  const of = (codes: Readonly<Record<Form, string>>): string => codes[form];
+  if (shape.const !== undefined) return constant(constantOf(form, shape.const));
+  if (anyOf !== undefined) return nullableCode(form, anyOf, at);
+  if (isPlain(shape)) {
+    const compact = shape.enum === undefined ? `\${compactText(${at})}` : `\${compactWord(${at})}`;
+    return of({ json: `"\${${at}}"`, msgpack: `\${packText(${at})}`, compact });
+  }
+  if (type === 'string')
+    return of({ json: `\${utf8(JSON.stringify(${at}))}`, msgpack: `\${packValue(${at})}`, compact: `\${compactValue(${at})}` });
+  if (type === 'number' || type === 'integer')
+    return of({ json: `\${${at}}`, msgpack: `\${packNumber(${at})}`, compact: `\${packNumber(${at})}` });
+  if (type === 'object') return mapCode(form, fieldsOf(shape, at));
+  if (type !== 'array' || items === undefined) throw new Error(`${at}: the codec cannot write this schema. Add a case here.`);
+  const item = valueCode(form, items, 'item');
+  const list = `\${joined(${at}, '${form === 'json' ? ',' : ''}', (item) => \`${item}\`)}`;
+  return form === 'json' ? `[${list}]` : `\${arrayHead(${at}.length)}${list}`;
+}
+
+function constantOf(form: Form, value: unknown): string {
+  if (form === 'json') return JSON.stringify(value);
+  return form === 'compact' && typeof value === 'string' ? compactWord(value) : packValue(value);
+}
+
+function nullableCode(form: Form, [shape, nullShape, ...others]: readonly SchemaShape[], at: string): string {
   if (shape === undefined || nullShape?.type !== 'null' || others.length > 0)
     throw new Error(`${at}: only a value or null can be written.`);
-  const value = valueCode(shape, at);
-  // Templates and \`packNumber\` write null too.
+  const value = valueCode(form, shape, at);
+  // Templates, `packNumber` and `packText` write null too.
   if (shape.type === 'number' || shape.type === 'integer') return value;
-  if (isPlain(shape)) return { json: `\${quoted(${at})}`, msgpack: value.msgpack };
-  return choice(`${at} === null`, { json: 'null', msgpack: constant(nil) }, value);
+  if (isPlain(shape) && shape.enum === undefined) return form === 'json' ? `\${quoted(${at})}` : value;
+  return choice(`${at} === null`, form === 'json' ? 'null' : constant(nil), value);
 }
 
-function choice(condition: string, yes: Code, no: Code): Code {
-  const of = (form: keyof Code): string => `\${${condition} ? \`${yes[form]}\` : \`${no[form]}\`}`;
-  return { json: of('json'), msgpack: of('msgpack') };
-}
-
-function concatenated(codes: readonly Code[]): Code {
-  return { json: codes.map(({ json }) => json).join(''), msgpack: codes.map(({ msgpack }) => msgpack).join('') };
+function choice(condition: string, yes: string, no: string): string {
+  return `\${${condition} ? \`${yes}\` : \`${no}\`}`;
 }
 
 /** A text as a part of a template literal. */

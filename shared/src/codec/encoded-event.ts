@@ -1,9 +1,3 @@
-/** An event in the two forms that clients read: UTF-8 JSON and MessagePack (maps; integers as integers, up to 2^53; other numbers as float64). */
-export interface EncodedEvent {
-  readonly json: Uint8Array;
-  readonly msgpack: Uint8Array;
-}
-
 /** Encoded events are cut from slabs, because an allocation for each of them would cost more. */
 const slabBytes = 64 * 1024;
 let slab = Buffer.allocUnsafeSlow(slabBytes);

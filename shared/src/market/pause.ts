@@ -8,9 +8,9 @@ import type { BusEntry, LogEntry } from '../bus/bus.ts';
 const mark = Buffer.from('{"type":"pause"}');
 
 export function pauseEntry(topic: string): BusEntry {
-  return { topics: [topic], json: mark, msgpack: mark };
+  return { topics: [topic], record: mark };
 }
 
-export function isPause({ json }: Pick<LogEntry, 'json'>): boolean {
-  return json.length === mark.length && mark.equals(json);
+export function isPause({ record }: Pick<LogEntry, 'record'>): boolean {
+  return record.length === mark.length && mark.equals(record);
 }

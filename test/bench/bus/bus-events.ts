@@ -1,8 +1,7 @@
 import type { BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 
-/** Bytes of an event of usual size, in both encodings. */
-const json = Buffer.alloc(1_200, 'a');
-const msgpack = Buffer.alloc(900, 0x80);
+/** A record of usual size. */
+const record = Buffer.alloc(600, 'a');
 /** Mints and traders in turn, so that topics are neither all equal nor all new. */
 const mints = 10_000;
 const traders = 10_007;
@@ -10,7 +9,7 @@ const traders = 10_007;
 const outstanding = 1_000;
 
 export function busEvent(index: number): BusEntry {
-  return { topics: ['trades', `trades:${'M'.repeat(38)}${index % mints}`, `trades:@${'T'.repeat(38)}${index % traders}`], json, msgpack };
+  return { topics: ['trades', `trades:${'M'.repeat(38)}${index % mints}`, `trades:@${'T'.repeat(38)}${index % traders}`], record };
 }
 
 /** Publishes `count` events, one for each call, as fast as they are stored. */

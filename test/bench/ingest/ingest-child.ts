@@ -27,7 +27,7 @@ function countingBus(): Bus {
     readTail: (count, read) => empty.readTail(count, read),
     publisher: async () => ({
       publish: async (entries: readonly BusEntry[]): Promise<void> => {
-        for (const { json, msgpack } of entries) bytes += json.length + msgpack.length;
+        for (const { record } of entries) bytes += record.length;
       },
       setStatus: async () => undefined,
       close: async () => undefined,

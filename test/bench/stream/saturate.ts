@@ -98,8 +98,8 @@ function makeEvent(): BusEntry {
   const head = '{"type":"trade","published":';
   const published = String(Math.round((performance.timeOrigin + performance.now()) * 1_000));
   const padding = 'x'.repeat(eventLength - head.length - published.length - ',"padding":""}'.length);
-  const json = Buffer.from(`${head}${published},"padding":"${padding}"}`);
-  return { topics: ['trades'], json, msgpack: json };
+  const record = Buffer.from(`${head}${published},"padding":"${padding}"}`);
+  return { topics: ['trades'], record };
 }
 
 /** `slow`: every event arrived, but the p99 exceeds the limit. `incomplete`: events are missing, or connections were closed. */

@@ -3,13 +3,14 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { nodeArguments } from '../../support/command-line.ts';
+import { packNumber } from '@sluice/shared/codec/msgpack.ts';
 import type { BusEntry } from '@sluice/shared/bus/bus.ts';
 import { addressOf, entryOf, tradeEvent } from '../../support/events/stream-events.ts';
 import { canPin, loadCore, serverCore } from '../children.ts';
 import type { LoadOrder, LoadReport } from './load-client.ts';
 
 /** Shared by the benchmarks of the stream: servers on their own core, clients in their own process. */
-const publishedMark = '"published":';
+const publishedMarkUs = 1_795_248_000_123_456;
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
@@ -104,17 +105,19 @@ export async function play(
 
 /**
  * Trades of several mints, encoded in advance, so that the publisher takes little of the core that it shares. Each call returns one, with
- * the time of the call as `published` in its JSON.
+ * the time of the call as `published`.
  */
 export function tradesOf(mints: number): (n: number) => BusEntry {
+  const mark = Buffer.from(packNumber(publishedMarkUs), 'latin1');
   const trades = Array.from({ length: mints }, (_, mint) => {
-    const entry = entryOf(tradeEvent(addressOf(mint), { trader: addressOf(20_000 + (mint % 1_000)) }));
-    const json = Buffer.from(entry.json);
-    return { entry: { ...entry, json }, json, at: json.indexOf(publishedMark) + publishedMark.length };
+    const changes = { trader: addressOf(20_000 + (mint % 1_000)), ts: { received: 1, published: publishedMarkUs } };
+    const entry = entryOf(tradeEvent(addressOf(mint), changes));
+    const record = Buffer.from(entry.record);
+    return { entry: { ...entry, record }, record, at: record.indexOf(mark) + 1 };
   });
   return (n) => {
-    const { entry, json, at } = trades[n % mints]!;
-    json.write(String(Math.round((performance.timeOrigin + performance.now()) * 1_000)), at, 'latin1');
+    const { entry, record, at } = trades[n % mints]!;
+    record.writeBigUInt64BE(BigInt(Math.round((performance.timeOrigin + performance.now()) * 1_000)), at);
     return entry;
   };
 }

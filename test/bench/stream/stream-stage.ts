@@ -1,3 +1,5 @@
+import { bufferOf } from '@sluice/shared/codec/bytes.ts';
+import { EventView } from '@sluice/shared/codec/event-view.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,8 +41,7 @@ async function startReference(redisUrl: string, topicAt: number): Promise<Subjec
     path: '/',
     publish: (entries) => {
       const pipeline = redis.pipeline();
-      for (const { topics, json } of entries)
-        pipeline.publish(`bench:${topics[topicAt]}`, Buffer.from(json.buffer, json.byteOffset, json.byteLength));
+      for (const { topics, record } of entries) pipeline.publish(`bench:${topics[topicAt]}`, bufferOf(new EventView(record).json));
       void pipeline.exec();
     },
     stop: async () => {

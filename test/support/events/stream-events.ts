@@ -1,7 +1,8 @@
-import type { BusEntry } from '@sluice/shared/bus/bus.ts';
+import { LogEntry, type BusEntry } from '@sluice/shared/bus/bus.ts';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
+import { EventView } from '@sluice/shared/codec/event-view.ts';
 import {
   LiquidityRemovedEvent,
   PoolCreatedEvent,
@@ -223,6 +224,19 @@ function topicsOf(event: StreamEvent): string[] {
 
 /** An event as ingest puts it on the bus. */
 export function entryOf(event: StreamEvent, topics = topicsOf(event)): BusEntry {
-  const { json, msgpack } = encodeEvent(event);
-  return { topics, json, msgpack };
+  return { topics, record: encodeEvent(event) };
+}
+
+/** An entry as readers of the log get it. Each of its topics has the same seq. */
+export function logged({ topics, record }: BusEntry, offset = 1, seq = offset): LogEntry {
+  return new LogEntry(
+    offset,
+    topics.map((topic) => ({ topic, seq })),
+    record,
+  );
+}
+
+/** An event as clients get it in JSON. */
+export function jsonOf(event: StreamEvent): Uint8Array {
+  return new EventView(encodeEvent(event)).json;
 }

@@ -1,11 +1,17 @@
-import { tsPublishedIn } from '@sluice/shared/codec/json-search.ts';
+import { bufferOf, parseJson } from '@sluice/shared/codec/bytes.ts';
 import { marketLimits, type MarketReader } from '@sluice/shared/market/market.ts';
+import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { History } from '../../stream/history/history.ts';
-import { idOf, isRetract, surviving } from '../surviving.ts';
+import { surviving } from '../surviving.ts';
 
 /** Maximum number of trades searched for the one after which a page begins. */
 const maxScanned = 20_000;
+
+interface Trade {
+  readonly json: Buffer;
+  readonly event: TradeEvent;
+}
 
 /** One page of a mint's trades, newest first, as published. */
 export interface TradePage {
@@ -30,17 +36,20 @@ export async function readTrades(
   const found = begin === null ? [] : recent.from(before === null ? begin : begin - 1, limit + 1).trades;
   const held = recent.from(recent.newest, marketLimits.tradesPerMint);
   if (found.length <= limit && held.trades.length < marketLimits.tradesPerMint) {
-    const stored = (await parts.market.trades(mint, null, marketLimits.tradesPerMint)).map(asBuffer);
+    const stored = (await parts.market.trades(mint, null, marketLimits.tradesPerMint)).map((json): Trade => ({
+      json: bufferOf(json),
+      event: parseJson(json) as TradeEvent,
+    }));
     // The stored state may still contain trades that were retracted a moment ago.
-    const older = olderThan(stored, held.trades).filter((trade) => !held.retracted.has(idOf(trade)));
+    const older = olderThan(stored, held.trades).filter((trade) => !held.retracted.has(trade.event.id));
     if (begin !== null) found.push(...older);
     else {
-      const at = older.findIndex((trade) => idOf(trade) === before);
+      const at = older.findIndex(({ event }) => event.id === before);
       if (at !== -1) found.push(...older.slice(at + 1));
     }
   }
   const trades = found.slice(0, limit);
-  return { trades, next: found.length > limit ? idOf(trades.at(-1)!) : null };
+  return { trades: trades.map(({ json }) => json), next: found.length > limit ? trades.at(-1)!.event.id : null };
 }
 
 /** The trades of one mint in the history. The bytes are copies, because the history reuses its memory. */
@@ -57,40 +66,32 @@ class RecentTrades {
 
   /** Null: not among the newest `maxScanned`. The trade may have been retracted. */
   seqOf(id: string): number | null {
-    const mark = Buffer.from(`"id":"${id}"`);
     for (let seq = this.newest; seq >= Math.max(1, this.#history.oldest(this.#topic)) && seq > this.newest - maxScanned; seq--) {
       const stored = this.#history.read(this.#topic, seq);
-      if (stored === null || isRetract(stored.json)) continue;
-      // The id is near the beginning.
-      const head = asBuffer(stored.json).subarray(0, mark.length + 64);
-      if (head.includes(mark)) return seq;
+      const event = stored?.eventOrNull ?? null;
+      if (event !== null && event.type !== 'retract' && event.id === id) return seq;
     }
     return null;
   }
 
   /** At most `limit` trades, newest first, from `seq` downwards, and the ids of older ones that are retracted. */
-  from(seq: number, limit: number): { readonly trades: Buffer[]; readonly retracted: ReadonlySet<string> } {
-    const trades: Buffer[] = [];
+  from(seq: number, limit: number): { readonly trades: Trade[]; readonly retracted: ReadonlySet<string> } {
+    const trades: Trade[] = [];
     const retracted = new Set<string>();
     for (const trade of surviving(this.#history, this.#topic, retracted)) {
       if (trade.seq > seq) continue;
       if (trades.length >= limit) break;
-      trades.push(Buffer.from(trade.json));
+      trades.push({ json: Buffer.from(trade.stored.json), event: trade.event as TradeEvent });
     }
     return { trades, retracted };
   }
 }
 
 /** Of `stored` (newest first) those older than all of `held` (newest first). */
-function olderThan(stored: readonly Buffer[], held: readonly Buffer[]): Buffer[] {
-  const ids = new Set(held.map(idOf));
-  const lastCommon = stored.findLastIndex((trade) => ids.has(idOf(trade)));
+function olderThan(stored: readonly Trade[], held: readonly Trade[]): Trade[] {
+  const ids = new Set(held.map(({ event }) => event.id));
+  const lastCommon = stored.findLastIndex(({ event }) => ids.has(event.id));
   if (lastCommon !== -1) return stored.slice(lastCommon + 1);
   const oldest = held.at(-1);
-  const publishedUs = oldest === undefined ? null : tsPublishedIn(oldest);
-  return publishedUs === null ? [...stored] : stored.filter((trade) => (tsPublishedIn(trade) ?? 0) < publishedUs);
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return oldest === undefined ? [...stored] : stored.filter(({ event }) => event.ts.published < oldest.event.ts.published);
 }

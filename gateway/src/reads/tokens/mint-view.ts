@@ -264,8 +264,8 @@ export class MintView {
   /** Applies the entries that arrived while the token was read; only the history has them. */
   #takeNewestPrices(history: History, nowMs: number): void {
     const newest: { readonly offset: number; readonly event: StreamEvent }[] = [];
-    for (const { offset, json } of surviving(history, `prices:${this.mint}`, new Set())) {
-      newest.push({ offset, event: parseEvent(json) });
+    for (const { offset, event } of surviving(history, `prices:${this.mint}`, new Set())) {
+      newest.push({ offset, event });
       if (newest.length === newestPrices) break;
     }
     for (const { offset, event } of newest.toReversed()) this.apply(event, offset, nowMs);
@@ -287,13 +287,9 @@ function isBetter(pool: PoolState, than: PoolState, derived: ReadonlySet<string>
 function eventsAfter(history: History, topic: string, after: number): { readonly offset: number; readonly event: StreamEvent }[] | null {
   const found: { readonly offset: number; readonly event: StreamEvent }[] = [];
   const retracted = new Set<string>();
-  for (const { offset, json } of surviving(history, topic, retracted, after)) {
+  for (const { offset, event } of surviving(history, topic, retracted, after)) {
     if (found.length >= maxReplayed) return null;
-    found.push({ offset, event: parseEvent(json) });
+    found.push({ offset, event });
   }
   return retracted.size > 0 ? null : found.toReversed();
-}
-
-export function parseEvent(json: Uint8Array): StreamEvent {
-  return JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8')) as StreamEvent;
 }

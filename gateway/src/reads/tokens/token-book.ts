@@ -4,9 +4,10 @@ import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 import type { MarketReader, MarketSummary } from '@sluice/shared/market/market.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import { parseJson } from '@sluice/shared/codec/bytes.ts';
 import { LruCache } from '@sluice/shared/metadata/lru.ts';
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
-import type { PriceEvent } from '@sluice/shared/wire/events/events.ts';
+import type { PriceEvent, StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { migrationsTopic, newTokensTopic, pricesTopic, tradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import type { AccountReader } from '../chain/account-reader.ts';
 import type { PoolReader } from '../pools/pool-reader.ts';
@@ -17,7 +18,7 @@ import { creationOf, renderToken, type Creation } from './render-token.ts';
 import { TokenNames } from './token-names.ts';
 import { retractedAfter } from '../surviving.ts';
 import { planToken, readToken, type TokenPlan, type TokenRead } from './token-facts.ts';
-import { parseEvent, MintView } from './mint-view.ts';
+import { MintView } from './mint-view.ts';
 
 /** Limits of the book. Above these limits, the token that was unused longest is dropped, a read is refused as unavailable, or the oldest entry is dropped. */
 const bookLimits = {
@@ -307,7 +308,7 @@ export class TokenBook {
 
   /** The stored price event. Null: it was retracted since. */
   #priceOf(mint: string, { checkpoint, price }: MarketSummary): PriceEvent | null {
-    const event = price === null ? null : parseEvent(price);
+    const event = price === null ? null : (parseJson(price) as StreamEvent);
     if (event?.type !== 'price') return null;
     const retracted = retractedAfter(this.#options.history, pricesTopic(mint), checkpoint?.offset ?? 0);
     return retracted.has(event.id) ? null : event;

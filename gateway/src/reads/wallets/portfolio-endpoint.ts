@@ -99,10 +99,7 @@ function answerOf(bytes: Buffer | null): Answer {
 /** The last trade of a wallet that this gateway has published; null if it retains none. */
 function lastTradeOf(history: PortfolioParts['history'], wallet: string): { readonly slot: number; readonly offset: number } | null {
   const topic = accountTradesTopic(wallet);
-  for (const { json, offset } of surviving(history, topic, new Set())) {
-    const { slot } = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString()) as { readonly slot: number };
-    return { slot, offset };
-  }
+  for (const { event, offset } of surviving(history, topic, new Set())) if (event.type === 'trade') return { slot: event.slot, offset };
   return null;
 }
 

@@ -1,5 +1,4 @@
-import type { LogEntry, LostEntries } from '@sluice/shared/bus/bus.ts';
-import { tsPublishedIn } from '@sluice/shared/codec/json-search.ts';
+import { LogEntry, type LostEntries } from '@sluice/shared/bus/bus.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { isPause } from '@sluice/shared/market/pause.ts';
 import { readVerdict, type SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
@@ -8,6 +7,8 @@ import type { StreamParts } from '../connections/stream-parts.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
 import { isPrivate, type PrivateEvents } from './private-events.ts';
 
+/** Retained in place of a record that cannot be read. */
+const unreadable = Buffer.from('{}');
 /** At most one sample of the latency in this time. */
 const sampleEveryMs = 1;
 
@@ -84,16 +85,17 @@ export class Delivery {
   }
 
   /** Samples the time from the event's `ts.published` until it was passed to the transport. */
-  #sampleLatency({ json }: LogEntry): void {
+  #sampleLatency(entry: LogEntry): void {
     const nowMs = performance.now();
     if (nowMs - this.#sampledAtMs < sampleEveryMs) return;
     this.#sampledAtMs = nowMs;
-    const publishedUs = tsPublishedIn(json);
-    if (publishedUs !== null) this.#parts.stats.latencyUs.record(nowUs() - publishedUs);
+    const event = entry.eventOrNull;
+    if (event !== null && 'ts' in event) this.#parts.stats.latencyUs.record(nowUs() - event.ts.published);
   }
 
   #deliver(entry: LogEntry, replayed: boolean): void {
-    this.#parts.history.append(entry);
+    const isReadable = entry.isJson || entry.eventOrNull !== null;
+    this.#parts.history.append(isReadable ? entry : new LogEntry(entry.offset, entry.topics, unreadable));
     const verdict = readVerdict(entry);
     if (verdict !== null) this.#onVerdict(verdict, entry.offset);
     else if (isPause(entry)) {

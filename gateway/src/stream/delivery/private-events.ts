@@ -1,5 +1,4 @@
-import type { BusEntry, LogEntry } from '@sluice/shared/bus/bus.ts';
-import type { EncodedEvent } from '@sluice/shared/codec/encoded-event.ts';
+import { LogEntry, type BusEntry } from '@sluice/shared/bus/bus.ts';
 import { ordersPrefix } from '@sluice/shared/wire/stream/topics.ts';
 import { sealBytes, type RecordSeal } from '../../auth/record-seal.ts';
 
@@ -10,8 +9,8 @@ const trailerBytes = endBytes + sealBytes;
 
 /** Events that belong to one API key, on the bus. */
 export interface PrivateEvents {
-  /** The entry that carries an event to the followers of `topic` alone. */
-  entry(topic: string, event: EncodedEvent): BusEntry;
+  /** The entry that carries the record of an event to the followers of `topic` alone. */
+  entry(topic: string, record: Uint8Array): BusEntry;
   /** The event as it was published; null if no gateway sealed it for its topic. */
   open(entry: LogEntry): LogEntry | null;
 }
@@ -24,30 +23,29 @@ export function isPrivate({ topics }: Pick<LogEntry, 'topics'>): boolean {
 
 /** For the bus inside one process, where no one else can publish. */
 export const unsealedEvents: PrivateEvents = {
-  entry: (topic, { json, msgpack }) => ({ topics: [topic], json, msgpack }),
+  entry: (topic, record) => ({ topics: [topic], record }),
   open: (entry) => entry,
 };
 
-/** For Redis: the expiry of the event (u48, Unix milliseconds) and the seal over both forms and the topic follow the MessagePack. */
+/** For Redis: the expiry of the event (u48, Unix milliseconds) and the seal over record and topic follow the record. */
 export function sealedEvents(seal: RecordSeal): PrivateEvents {
   return {
-    entry: (topic, { json, msgpack }) => {
+    entry: (topic, record) => {
       const endsAtMs = seal.expiryAfter(validForMs);
       const trailer = Buffer.alloc(trailerBytes);
       trailer.writeUIntBE(endsAtMs, 0, endBytes);
-      trailer.set(seal.of('private event', topic, endsAtMs, json, msgpack), endBytes);
-      return { topics: [topic], json, msgpack: Buffer.concat([msgpack, trailer]) };
+      trailer.set(seal.of('private event', topic, endsAtMs, record), endBytes);
+      return { topics: [topic], record: Buffer.concat([record, trailer]) };
     },
-    open: (entry) => {
-      const { topics, json, msgpack } = entry;
-      const at = Math.max(0, msgpack.length - trailerBytes);
-      const event = msgpack.subarray(0, at);
-      const trailer = Buffer.from(msgpack.subarray(at));
+    open: ({ offset, topics, record }) => {
+      const at = Math.max(0, record.length - trailerBytes);
+      const event = record.subarray(0, at);
+      const trailer = Buffer.from(record.subarray(at));
       const endsAtMs = trailer.length === trailerBytes ? trailer.readUIntBE(0, endBytes) : 0;
       // A private event has one topic, so that no other key can follow it.
       const topic = topics.length === 1 ? topics[0]!.topic : '';
-      const isValid = seal.check(trailer.subarray(endBytes), 'private event', topic, endsAtMs, json, event);
-      return isValid ? { ...entry, msgpack: event } : null;
+      const isValid = seal.check(trailer.subarray(endBytes), 'private event', topic, endsAtMs, event);
+      return isValid ? new LogEntry(offset, topics, event) : null;
     },
   };
 }

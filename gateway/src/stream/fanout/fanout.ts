@@ -19,8 +19,7 @@ import type { CompiledFilter } from './filters.ts';
 import type { StreamStats } from './stream-stats.ts';
 import { newRoom, sendAll, type BusPosition, type Group, type Publish, type TopicState } from './topic-group.ts';
 
-type Encoded = Pick<LogEntry, 'json' | 'msgpack'>;
-const noBytes = new Uint8Array(0);
+type Encoded = Pick<LogEntry, Format>;
 
 /** Different filters on one topic that a gateway evaluates; one more is refused. */
 export const maxGroupsPerTopic = 2_000;
@@ -42,8 +41,8 @@ export class Fanout {
   readonly #stats: StreamStats;
   readonly #bus: BusPosition;
   readonly batcher: Batcher;
-  /** Frames are composed here. The transport copies what it publishes. */
-  #scratch = Buffer.allocUnsafeSlow(64 * 1024);
+  /** Frames are composed here: those without `prev` in each format, and that of one filtered group. The transport copies what it publishes. */
+  readonly #scratch = { json: Buffer.alloc(0), msgpack: Buffer.alloc(0), filtered: Buffer.alloc(0) };
   #tick = 0;
 
   constructor(publish: Publish, stats: StreamStats, bus: BusPosition, history: Pick<History, 'read' | 'newest' | 'oldest'>) {
@@ -152,7 +151,6 @@ export class Fanout {
   /** Publishes a topic's events up to the first one that is not decided. */
   #advance(topic: TopicState): void {
     const { topic: name } = topic;
-    const needsMsgpack = topic.groups.some(({ format }) => format === 'msgpack');
     for (const newest = this.#history.newest(name); topic.seq < newest;) {
       const seq = topic.seq + 1;
       const stored = this.#history.read(name, seq);
@@ -166,7 +164,7 @@ export class Fanout {
       if (lazy.fate(this.slots) === 'wait') return;
       topic.seq = seq;
       topic.movedAtTick = this.#tick;
-      this.#publishFrame(topic, seq, { json: stored.json, msgpack: needsMsgpack ? stored.msgpack : noBytes }, lazy);
+      this.#publishFrame(topic, seq, stored, lazy);
     }
   }
 
@@ -195,48 +193,45 @@ export class Fanout {
 
   #publishFrame(topic: TopicState, seq: number, entry: Encoded, lazy: LazyEvent): void {
     const { groups } = topic;
-    let json: Uint8Array | null = null;
-    let msgpack: Uint8Array | null = null;
-    // The scratch buffer holds the JSON frame without `prev`, then the MessagePack frame without it, then one frame of a filtered group.
-    const jsonRoom = frameBytes(topic.head, entry.json);
-    const msgpackRoom = frameBytes(topic.head, entry.msgpack);
-    const scratch = this.#scratchOf(jsonRoom + msgpackRoom + Math.max(jsonRoom, msgpackRoom));
+    const frames: { json: Uint8Array | null; msgpack: Uint8Array | null } = { json: null, msgpack: null };
     for (let i = 0; i < groups.length; i++) {
       const group = groups[i]!;
       const { filter, format, batch } = group;
       if (filter === null) {
-        let frame: Uint8Array;
-        if (format === 'json') frame = json ??= scratch.subarray(0, writeJsonFrame(scratch, 0, topic.head, seq, null, entry.json));
-        else {
-          frame = msgpack ??= scratch.subarray(jsonRoom, writeMsgpackFrame(scratch, jsonRoom, topic.head, seq, null, entry.msgpack));
-        }
+        const frame = (frames[format] ??= this.#compose(format, format, topic, seq, null, entry[format]));
         if (batch === null) this.publish(group.room, frame, format === 'msgpack');
         else {
           this.batcher.reserve(batch, frame.length).set(frame, batch.length);
           this.batcher.added(batch, batch.length + frame.length);
         }
-      } else if (lazy.passes(filter)) this.#publishFiltered(group, seq, entry, jsonRoom + msgpackRoom);
+      } else if (lazy.passes(filter)) this.#publishFiltered(group, seq, entry[format]);
     }
     sendAll(topic.afterFrame);
   }
 
-  #publishFiltered(group: Group, seq: number, entry: Encoded, at: number): void {
+  #publishFiltered(group: Group, seq: number, data: Uint8Array): void {
     const { prev, format, batch, topic } = group;
     group.prev = seq;
     group.prevIsExact = true;
-    const data = format === 'json' ? entry.json : entry.msgpack;
-    if (batch === null) {
-      const end = writeFrame(format, this.#scratch, at, topic.head, seq, prev, data);
-      this.publish(group.room, this.#scratch.subarray(at, end), format === 'msgpack');
-    } else {
+    if (batch === null) this.publish(group.room, this.#compose('filtered', format, topic, seq, prev, data), format === 'msgpack');
+    else {
       const target = this.batcher.reserve(batch, frameBytes(topic.head, data));
       this.batcher.added(batch, writeFrame(format, target, batch.length, topic.head, seq, prev, data));
     }
   }
 
-  #scratchOf(bytes: number): Buffer {
-    if (this.#scratch.length < bytes) this.#scratch = Buffer.allocUnsafeSlow(bytes * 2);
-    return this.#scratch;
+  #compose(
+    where: Format | 'filtered',
+    format: Format,
+    { head }: TopicState,
+    seq: number,
+    prev: number | null,
+    data: Uint8Array,
+  ): Uint8Array {
+    const bytes = frameBytes(head, data);
+    if (this.#scratch[where].length < bytes) this.#scratch[where] = Buffer.allocUnsafeSlow(bytes * 2);
+    const scratch = this.#scratch[where];
+    return scratch.subarray(0, writeFrame(format, scratch, 0, head, seq, prev, data));
   }
 
   /** Reports to every follower of a topic that frames `from` to `to` are lost; `to` is null if the number of lost frames is unknown. */

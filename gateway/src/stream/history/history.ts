@@ -1,14 +1,14 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { segmentBytes, segmentOf, Segments } from '@sluice/shared/runtime/collections/segments.ts';
 import type { LogBounds } from '@sluice/shared/config/memory-bounds.ts';
-import { msgpackOf } from '@sluice/shared/codec/encode-event.ts';
+import { EventView } from '@sluice/shared/codec/event-view.ts';
 import { joinLosses, type SlotLoss } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
 import { ordersPrefix } from '@sluice/shared/wire/stream/topics.ts';
 import { LazyEvent } from './lazy-event.ts';
 
-/** Events whose MessagePack is cached, oldest first out: clients that resume at the same time read the same events. */
-const maxPacked = 8_192;
+/** Events whose written forms are cached, oldest first out: clients that resume at the same time read the same events. */
+const maxWritten = 4_096;
 /** Entries among which the oldest event is searched. */
 const maxUntimed = 1_000;
 
@@ -17,12 +17,27 @@ const sweepEvery = 1_000;
 /** Losses retained. Ingest reports one every few seconds at most, so these reach back as far as the history. */
 const maxLosses = 256;
 
-export interface StoredEvent {
+/** JSON and MessagePack are made on access, which costs; read them only if they are needed. */
+export class StoredEvent extends EventView {
   /** Offset of its entry in the log. */
   readonly offset: number;
-  readonly json: Uint8Array;
-  /** Made from the JSON on access, which costs; read it only if it is needed. */
-  readonly msgpack: Uint8Array;
+  readonly #onWrite: (written: StoredEvent) => void;
+
+  constructor(offset: number, record: Uint8Array, view: number, onWrite: (written: StoredEvent) => void) {
+    super(record, view);
+    this.offset = offset;
+    this.#onWrite = onWrite;
+  }
+
+  override get json(): Uint8Array {
+    if (!this.isJson) this.#onWrite(this);
+    return super.json;
+  }
+
+  override get msgpack(): Uint8Array {
+    this.#onWrite(this);
+    return super.msgpack;
+  }
 }
 
 /** Consecutive entries. Their bytes are in one buffer outside the garbage-collected heap. The oldest segment is dropped as a whole. */
@@ -32,7 +47,10 @@ interface Segment {
   /** Log-wide index of the first entry here. */
   readonly firstIndex: number;
   readonly offsets: number[];
+  /** Where the record of each entry begins and ends. The second view of a record has the range of the first. */
   readonly starts: number[];
+  readonly ends: number[];
+  readonly views: number[];
   /** The topics of every entry, in order. When the segment is dropped, each topic loses one event for each time it is listed. */
   readonly topics: TopicHistory[];
 }
@@ -47,7 +65,7 @@ interface TopicHistory {
 }
 
 /**
- * What resuming clients need: the newest events in memory as JSON, found by topic and `seq`. Beyond its bounds it drops the oldest segment. The retained events of a topic are
+ * What resuming clients need: the newest events in memory as they are stored in the log, found by topic and `seq`. Beyond its bounds it drops the oldest segment. The retained events of a topic are
  * always consecutive: after a hole in the log, only the events after the hole are retained. Pauses of candles and losses of slots are retained as
  * far back as the events.
  */
@@ -61,8 +79,10 @@ export class History {
   #nextIndex = 0;
   /** Every entry of the log from this offset on was appended. */
   #wholeFrom = 0;
-  /** Log-wide index of the event to its MessagePack. */
-  readonly #packed = new Map<number, Uint8Array>();
+  /** By log-wide index. */
+  readonly #written = new Map<number, StoredEvent>();
+  /** The record that was appended last, which may have a second view. */
+  #lastRecord: Uint8Array | null = null;
   /** `seq` of the last pause of each topic of candles. A client that resumes from before a pause has missed candles. */
   readonly #pauses = new Map<string, number>();
   #pausesAdded = 0;
@@ -88,22 +108,28 @@ export class History {
 
   /** When the oldest retained event was published, Unix milliseconds; null if none is found. */
   get oldestAtMs(): number | null {
-    const { buffer, starts, used } = this.#segments[0] ?? { buffer: Buffer.alloc(0), starts: [], used: 0 };
+    const [oldest] = this.#segments;
     // Entries that are no events, such as verdicts on slots, have no time.
-    for (let at = 0; at < Math.min(starts.length, maxUntimed); at++) {
-      const atMs = new LazyEvent({ json: buffer.subarray(starts[at], starts[at + 1] ?? used) }).publishedAtMs;
+    for (let at = 0; at < Math.min(oldest?.starts.length ?? 0, maxUntimed); at++) {
+      const atMs = new LazyEvent(this.#at(oldest!, at)).publishedAtMs;
       if (atMs !== null) return atMs;
     }
     return null;
   }
 
   append(entry: LogEntry): void {
-    const { length } = entry.json;
-    const segment = this.#segmentFor(length);
+    const { record, view } = entry;
+    const isSecond = view > 0 && record === this.#lastRecord;
+    const segment = isSecond ? this.#segments.at(-1)! : this.#segmentFor(record.length);
+    if (!isSecond) {
+      segment.buffer.set(record, segment.used);
+      segment.used += record.length;
+    }
+    this.#lastRecord = record;
     segment.offsets.push(entry.offset);
-    segment.starts.push(segment.used);
-    segment.buffer.set(entry.json, segment.used);
-    segment.used += length;
+    segment.starts.push(segment.used - record.length);
+    segment.ends.push(segment.used);
+    segment.views.push(view);
     for (const { topic, seq } of entry.topics) segment.topics.push(this.#index(topic, seq));
     this.#nextIndex++;
     this.#entries++;
@@ -151,31 +177,22 @@ export class History {
     const index = found === undefined || seq < found.firstSeq ? undefined : found.indexes[found.head + seq - found.firstSeq];
     if (index === undefined) return null;
     const segment = segmentOf(this.#segments, index);
-    const at = index - segment.firstIndex;
-    const json = segment.buffer.subarray(segment.starts[at], segment.starts[at + 1] ?? segment.used);
-    const pack = (): Uint8Array => this.#pack(index, json);
-    return {
-      offset: segment.offsets[at]!,
-      json,
-      get msgpack() {
-        return pack();
-      },
-    };
+    return this.#written.get(index) ?? this.#at(segment, index - segment.firstIndex);
   }
 
-  #pack(index: number, json: Uint8Array): Uint8Array {
-    const found = this.#packed.get(index);
-    if (found !== undefined) return found;
-    const msgpack = msgpackOf(json);
-    this.#packed.set(index, msgpack);
-    if (this.#packed.size > maxPacked) this.#packed.delete(this.#packed.keys().next().value!);
-    return msgpack;
+  #at(segment: Segment, at: number): StoredEvent {
+    const record = segment.buffer.subarray(segment.starts[at], segment.ends[at]);
+    return new StoredEvent(segment.offsets[at]!, record, segment.views[at]!, (written) => {
+      this.#written.set(segment.firstIndex + at, written);
+      if (this.#written.size > maxWritten) this.#written.delete(this.#written.keys().next().value!);
+    });
   }
 
   clear(): void {
     this.#topics.clear();
     for (const { buffer } of this.#segments.splice(0)) this.#memory.give(buffer);
-    this.#packed.clear();
+    this.#written.clear();
+    this.#lastRecord = null;
     this.#pauses.clear();
     this.#losses = [];
     this.#entries = 0;
@@ -231,6 +248,8 @@ export class History {
       firstIndex: this.#nextIndex,
       offsets: [],
       starts: [],
+      ends: [],
+      views: [],
       topics: [],
     };
     this.#segments.push(segment);

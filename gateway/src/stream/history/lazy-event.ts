@@ -1,23 +1,18 @@
-import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { EventView } from '@sluice/shared/codec/event-view.ts';
 import type { ConfirmedFate, ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 
-/** An event that is parsed from its JSON on first use, and only once. Redis may have changed it, so it may be unreadable. */
+/** An event whose record is read on first use. Redis may have changed it, so it may be unreadable. */
 export class LazyEvent {
-  readonly #json: Uint8Array;
-  #parsed: StreamEvent | null = null;
+  readonly #view: Pick<EventView, 'event'>;
 
-  constructor(entry: Pick<LogEntry, 'json'>) {
-    this.#json = entry.json;
+  constructor(view: Pick<EventView, 'event'>) {
+    this.#view = view;
   }
 
   /** Throws if it is not an event. Its fields are not checked. */
   get event(): StreamEvent {
-    if (this.#parsed !== null) return this.#parsed;
-    const text = Buffer.from(this.#json.buffer, this.#json.byteOffset, this.#json.byteLength).toString('utf8');
-    const value = JSON.parse(text) as StreamEvent | null;
-    if (typeof value?.type !== 'string') throw new TypeError('An entry of the bus is not an event.');
-    return (this.#parsed = value);
+    return this.#view.event;
   }
 
   get isReadable(): boolean {

@@ -12,10 +12,8 @@ import { LazyEvent } from '../history/lazy-event.ts';
 import { isMarketTopic, slotLossGap } from '../history/history.ts';
 import { resumePoint, type ResumeParts } from './resume-point.ts';
 
-/** Frames replayed in one turn of the event loop, over all connections. Live frames are sent between the turns. */
-const framesPerTurn = 512;
-/** A MessagePack frame counts as this many frames, because it is made from the JSON in the history. */
-const msgpackWeight = 8;
+/** Frames replayed in one turn of the event loop, over all connections, each written from its record. Live frames are sent between the turns. */
+const framesPerTurn = 128;
 /** A replay pauses while its client has more than this many bytes buffered. */
 const maxBufferedBytes = 512 * 1024;
 /** A client may be ahead of a gateway that lags another one. The gateway has this long to reach the client's position. */
@@ -141,9 +139,8 @@ export class CatchUps {
       // In the next turn it comes after the others.
       this.#queue.delete(catchUp);
       this.#queue.add(catchUp);
-      const weight = catchUp.group.format === 'msgpack' ? msgpackWeight : 1;
-      const looked = this.#advance(catchUp, Math.min(Math.ceil(budget / weight), streamLimits.batchEvents));
-      budget -= Math.max(looked, 1) * weight;
+      const looked = this.#advance(catchUp, Math.min(budget, streamLimits.batchEvents));
+      budget -= Math.max(looked, 1);
       if (looked > 0) moved = true;
     }
     if (moved || budget <= 0) this.wake();
@@ -221,7 +218,7 @@ export class CatchUps {
     for (let seq = catchUp.next; seq <= last; seq++) {
       const stored = this.#parts.history.read(topic.topic, seq)!;
       if (filter !== null && !new LazyEvent(stored).passes(filter)) continue;
-      const data = format === 'json' ? stored.json : stored.msgpack;
+      const data = stored[format];
       const target = Buffer.allocUnsafe(frameBytes(topic.head, data));
       frames.push(target.subarray(0, writeFrame(format, target, 0, topic.head, seq, filter === null ? null : catchUp.prev, data)));
       catchUp.prev = seq;

@@ -1,5 +1,5 @@
 import { segmentOf, Segments } from '../../runtime/collections/segments.ts';
-import { busLimits, type BusEntry, type LogEntry, type TopicSeq } from '../bus.ts';
+import { busLimits, LogEntry, type BusEntry, type TopicSeq } from '../bus.ts';
 import { newEpoch } from '../epoch.ts';
 
 export interface InProcessLimits {
@@ -25,8 +25,10 @@ interface Segment {
   readonly firstIndex: number;
   readonly firstOffset: number;
   readonly buffer: Buffer;
-  /** For each entry, where its JSON ends, and where its MessagePack, which follows, ends. */
+  /** For each entry, where its record begins and ends. The second view of a record has the range of the first. */
+  readonly starts: number[];
   readonly ends: number[];
+  readonly views: number[];
   /** For each entry, where its part of `topics` and `seqs` ends. */
   readonly topicEnds: number[];
   readonly topics: Counter[];
@@ -51,6 +53,9 @@ export class InProcessLog {
   #bytes = 0;
   /** Index of the first entry of the current epoch. */
   #epochIndex = 0;
+  /** The record that was read last, and the index for which it was read. */
+  #copy: Uint8Array = Buffer.alloc(0);
+  #copiedAt = -1;
 
   constructor(limits: Partial<InProcessLimits> = {}) {
     this.#limits = { maxEntries: busLimits.maxEntries, maxBytes: busLimits.maxBytes, maxTopics: busLimits.maxTopics, ...limits };
@@ -71,12 +76,19 @@ export class InProcessLog {
     return this.#endIndex;
   }
 
-  append({ topics, json, msgpack }: BusEntry): void {
-    let fresh = 0;
-    for (const topic of topics) if (!this.#counters.has(topic)) fresh += 1;
-    if (this.#counters.size + fresh > this.#limits.maxTopics) this.#beginEpoch();
-    const bytes = json.length + msgpack.length;
-    const segment = this.#segmentFor(bytes);
+  append({ topics, tickTopics = [], record }: BusEntry): void {
+    const fresh = new Set([...topics, ...tickTopics].filter((topic) => !this.#counters.has(topic)));
+    if (this.#counters.size + fresh.size > this.#limits.maxTopics) this.#beginEpoch();
+    const segment = this.#segmentFor(record.length);
+    const start = segment.ends.at(-1) ?? 0;
+    segment.buffer.set(record, start);
+    this.#appendView(segment, topics, start, start + record.length, 0);
+    if (tickTopics.length > 0) this.#appendView(segment, tickTopics, start, start + record.length, 1);
+    this.#bytes += record.length;
+    while (this.#endIndex - this.#firstIndex > this.#limits.maxEntries || this.#bytes > this.#limits.maxBytes) this.#dropOldest();
+  }
+
+  #appendView(segment: Segment, topics: readonly string[], start: number, end: number, view: number): void {
     for (const topic of topics) {
       const counter = this.#counterOf(topic);
       counter.seq += 1;
@@ -84,30 +96,22 @@ export class InProcessLog {
       segment.seqs.push(counter.seq);
     }
     segment.topicEnds.push(segment.topics.length);
-    const start = segment.ends.at(-1) ?? 0;
-    segment.buffer.set(json, start);
-    segment.buffer.set(msgpack, start + json.length);
-    segment.ends.push(start + json.length, start + bytes);
+    segment.starts.push(start);
+    segment.ends.push(end);
+    segment.views.push(view);
     this.offset += 1;
     this.#endIndex += 1;
-    this.#bytes += bytes;
-    while (this.#endIndex - this.#firstIndex > this.#limits.maxEntries || this.#bytes > this.#limits.maxBytes) this.#dropOldest();
   }
 
-  /** A copy of the entry, because the memory of the log is reused. */
+  /** With a copy of the record, because the memory of the log is reused. Both views have the same copy. */
   at(index: number): Stored | undefined {
     const segment = index < this.#firstIndex || index >= this.#endIndex ? undefined : segmentOf(this.#segments, index);
     if (segment === undefined) return undefined;
     const at = index - segment.firstIndex;
-    const { start, jsonEnd, end } = rangeOf(segment, at);
-    const bytes = Buffer.from(segment.buffer.subarray(start, end));
-    const entry: LogEntry = {
-      offset: segment.firstOffset + at,
-      topics: topicsOf(segment, at),
-      json: bytes.subarray(0, jsonEnd - start),
-      msgpack: bytes.subarray(jsonEnd - start),
-    };
-    return { epoch: segment.epoch, entry };
+    const view = segment.views[at]!;
+    if (view === 0 || this.#copiedAt !== index - 1) this.#copy = Buffer.from(segment.buffer.subarray(segment.starts[at], segment.ends[at]));
+    this.#copiedAt = index;
+    return { epoch: segment.epoch, entry: new LogEntry(segment.firstOffset + at, topicsOf(segment, at), this.#copy, view) };
   }
 
   /** What `read` returns for the newest entries of the current epoch, oldest first. */
@@ -154,7 +158,9 @@ export class InProcessLog {
       firstIndex: this.#endIndex,
       firstOffset: this.offset + 1,
       buffer: this.#memory.take(bytes),
+      starts: [],
       ends: [],
+      views: [],
       topicEnds: [],
       topics: [],
       seqs: [],
@@ -166,18 +172,13 @@ export class InProcessLog {
   #dropOldest(): void {
     const segment = this.#segments[0]!;
     const at = this.#firstIndex - segment.firstIndex;
-    const { start, end } = rangeOf(segment, at);
-    this.#bytes -= end - start;
+    if (segment.views[at] === 0) this.#bytes -= segment.ends[at]! - segment.starts[at]!;
     if (segment.epoch === this.epoch) for (const { topic, seq } of topicsOf(segment, at)) this.#base.set(topic, seq);
     this.#firstIndex += 1;
     if (at + 1 < segment.topicEnds.length) return;
     this.#segments.shift();
     this.#memory.give(segment.buffer);
   }
-}
-
-function rangeOf({ ends }: Segment, at: number): { readonly start: number; readonly jsonEnd: number; readonly end: number } {
-  return { start: at === 0 ? 0 : ends[2 * at - 1]!, jsonEnd: ends[2 * at]!, end: ends[2 * at + 1]! };
 }
 
 function topicsOf({ topics, seqs, topicEnds }: Segment, at: number): readonly TopicSeq[] {

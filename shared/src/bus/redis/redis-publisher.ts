@@ -6,7 +6,7 @@ import { BusError, closedError, RedisFault, partlyStored, tooManyStatuses } from
 import { checkEntry, statusText } from '../entry-checks.ts';
 import { epochEnding } from '../epoch.ts';
 import type { KnownPosition } from '../known-position.ts';
-import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries } from '../message.ts';
+import { BatchEncoder, formatVersion, maxBatchBytes, maxBatchEntries, viewsOf } from '../message.ts';
 import { pause } from '../../runtime/abort/pause.ts';
 import { backoffMs } from './redis-connect.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -89,7 +89,7 @@ export class RedisPublisher implements BusPublisher {
     try {
       for (const entry of entries) {
         checkEntry(entry);
-        bytes += entry.json.length + entry.msgpack.length;
+        bytes += entry.record.length;
       }
     } catch (error) {
       return Promise.reject(error);
@@ -131,7 +131,7 @@ export class RedisPublisher implements BusPublisher {
     while (this.#queue.length > 0 && !this.#closing.signal.aborted) {
       const batch = this.#take();
       this.#encoder.encode(batch.entries);
-      const error = await this.#store(batch.entries.length);
+      const error = await this.#store();
       this.#settle(batch, error);
     }
     this.#running = null;
@@ -142,14 +142,16 @@ export class RedisPublisher implements BusPublisher {
     const entries: BusEntry[] = [];
     const calls: Call[] = [];
     let bytes = 0;
+    let views = 0;
     let taken = 0;
-    const fits = ({ json, msgpack }: BusEntry): boolean =>
-      entries.length === 0 || (entries.length < maxBatchEntries && bytes + json.length + msgpack.length <= maxBatchBytes);
+    const fits = (entry: BusEntry): boolean =>
+      entries.length === 0 || (views + viewsOf(entry) <= maxBatchEntries && bytes + entry.record.length <= maxBatchBytes);
     for (const call of this.#queue) {
       const batchedBefore = call.batched;
       for (let next = call.entries[call.batched]; next !== undefined && fits(next); next = call.entries[++call.batched]) {
         entries.push(next);
-        bytes += next.json.length + next.msgpack.length;
+        bytes += next.record.length;
+        views += viewsOf(next);
       }
       if (call.batched > batchedBefore) calls.push(call);
       if (call.batched < call.entries.length) break;
@@ -173,16 +175,16 @@ export class RedisPublisher implements BusPublisher {
     this.#queue.shift();
     for (const entry of next.entries.slice(next.batched)) {
       this.#queuedEntries -= 1;
-      this.#queuedBytes -= entry.json.length + entry.msgpack.length;
+      this.#queuedBytes -= entry.record.length;
     }
   }
 
   /** Stores one batch, and repeats it after temporary errors. Returns any other error. */
-  async #store(entries: number): Promise<BusError | null> {
+  async #store(): Promise<BusError | null> {
     this.#batchNumber += 1;
     for (let attempt = 1; ; attempt += 1) {
       if (this.#closing.signal.aborted) return closedError();
-      const error = await this.#send(entries).then(
+      const error = await this.#send().then(
         () => null,
         (reason: unknown) => reason,
       );
@@ -200,7 +202,7 @@ export class RedisPublisher implements BusPublisher {
     }
   }
 
-  async #send(entries: number): Promise<void> {
+  async #send(): Promise<void> {
     const { connection, channel, limits, leaseTerm, known } = this.#parts;
     const { counts } = this.#encoder;
     const args = [
@@ -212,7 +214,7 @@ export class RedisPublisher implements BusPublisher {
       this.#batchNumber,
       channel,
       counts,
-      entries,
+      counts.readUInt16BE(0),
       counts.readUInt16BE(2),
       limits.maxEntries + maxBatchEntries,
       limits.maxTopics,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { busLimits } from '../bus.ts';
 import { epochDigits, epochLength, epochTimeDigits } from '../epoch.ts';
+import { olderVersion } from '../message.ts';
 
 /** One Lua script and the name under which Redis caches it. */
 export interface Script {
@@ -101,7 +102,7 @@ end
 local function read_state(version, chance, known, known_offset)
   local memory = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)') or '-'
   local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[5])
-  if got[1] and got[1] ~= version then
+  if got[1] and got[1] ~= version and got[1] ~= '${olderVersion}' then
     return {refused = redis.error_reply('${versionMismatch} ' .. got[1])}
   end
   local offset = tonumber(got[2] or '')
@@ -145,9 +146,10 @@ return {log.offset, log.epochs}
 `);
 
 /**
- * Stores and announces one batch. KEYS: logKeys, the publisher's key, and the lease if the publisher is bound to one.
+ * Stores and announces one batch. The first batch under a lease gives a log of the older version the newer one, which older programs refuse: one of
+ * them must not lead without knowing what was published. KEYS: logKeys, the publisher's key, and the lease if the publisher is bound to one.
  * ARGV: version, end of a new epoch's name, epoch and offset that the process knows, epoch of the term, number of the batch, channel,
- * `counts`, entries, topics, most entries to store, most topics, ttl of the publisher's key in ms, fence, command that announces, body.
+ * `counts`, views, topics, most views to store, most topics, ttl of the publisher's key in ms, fence, command that announces, body.
  * -> [epoch, offset]
  *
  * A batch that is sent again because its answer was lost is recognized by its number and not stored twice. It is treated as stored even if the
@@ -203,6 +205,7 @@ for from = 1, topics, step do
   redis.call('HSET', KEYS[3], unpack(fields))
 end
 redis.call('SET', KEYS[2], last)
+if KEYS[7] then redis.call('SET', KEYS[1], ARGV[1]) end
 redis.call('SET', KEYS[6], ARGV[6], 'PX', ARGV[13])
 redis.call(ARGV[15], ARGV[7], message)
 return {log.epoch, last}

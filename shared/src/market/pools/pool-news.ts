@@ -23,8 +23,10 @@ export interface PoolNews extends PoolSighting {
 const newsTopic = '~pools';
 
 export function poolNewsEntry({ mint, venue, address, quoteMint, depthSol, slot, main }: PoolNews): BusEntry {
-  const bytes = Buffer.from(JSON.stringify({ type: 'pool', mint, venue, address, quoteMint, depthSol, slot, main }));
-  return { topics: [newsTopic], json: bytes, msgpack: bytes };
+  return {
+    topics: [newsTopic],
+    record: Buffer.from(JSON.stringify({ type: 'pool', mint, venue, address, quoteMint, depthSol, slot, main })),
+  };
 }
 
 export function isPoolNews({ topics }: Pick<LogEntry, 'topics'>): boolean {
@@ -32,8 +34,8 @@ export function isPoolNews({ topics }: Pick<LogEntry, 'topics'>): boolean {
 }
 
 /** Null if the entry is not such a pool: the bus carries any bytes, not only those that ingest publishes. */
-export function readPoolNews(entry: Pick<LogEntry, 'topics' | 'json'>): PoolNews | null {
-  const value = isPoolNews(entry) ? jsonOrNull(entry.json) : null;
+export function readPoolNews(entry: Pick<LogEntry, 'topics' | 'record'>): PoolNews | null {
+  const value = isPoolNews(entry) ? jsonOrNull(entry.record) : null;
   const pool = readKnownPool(value);
   if (pool === null || !isRecord(value) || typeof value['mint'] !== 'string') return null;
   const main = mainOf(value['main']);

@@ -53,12 +53,12 @@ export function joinLosses(one: SlotLoss, other: SlotLoss): SlotLoss {
 const verdictTopic = '~slots';
 
 export function verdictEntry({ alive, dead, retracted, reordered, unknown, decidedTo, lost }: SlotVerdict): BusEntry {
-  const bytes = Buffer.from(JSON.stringify({ type: 'slots', alive, dead, retracted, reordered, unknown, decidedTo, lost }));
-  return { topics: [verdictTopic], json: bytes, msgpack: bytes };
+  const verdict = { type: 'slots', alive, dead, retracted, reordered, unknown, decidedTo, lost };
+  return { topics: [verdictTopic], record: Buffer.from(JSON.stringify(verdict)) };
 }
 
 /** Null if the entry is not a verdict. */
-export function readVerdict({ topics, json }: Pick<LogEntry, 'topics' | 'json'>): SlotVerdict | null {
+export function readVerdict({ topics, record }: Pick<LogEntry, 'topics' | 'record'>): SlotVerdict | null {
   if (topics[0]?.topic !== verdictTopic) return null;
-  return parseJson(json) as SlotVerdict;
+  return parseJson(record) as SlotVerdict;
 }
