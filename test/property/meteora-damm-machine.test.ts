@@ -17,10 +17,10 @@ import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { TransferFees } from '@sluice/shared/solana/tokens/token-extensions.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { withU64s } from '@sluice/shared/solana/transaction/instructions.ts';
-import { instructionsSysvar, token2022Program } from '@sluice/shared/solana/well-known.ts';
+import { token2022Program } from '@sluice/shared/solana/well-known.ts';
 import { feesIn } from '@sluice/venues/seam/fee.ts';
 import { slippageBounds, type Quote, type QuotedMint, type QuotedPool, type QuotedTrade } from '@sluice/venues/seam/quoting.ts';
+import type { BuiltTrade } from '@sluice/venues/seam/trading.ts';
 import type { PoolAccount, VenueTrade } from '@sluice/venues/seam/venue.ts';
 import { Connection } from '@solana/web3.js';
 import * as fc from 'fast-check';
@@ -29,14 +29,14 @@ import { Decoder } from '../../ingest/src/pipeline/decode.ts';
 import { meteoraDammV2 } from '../../venues/src/meteora/damm-v2/index.ts';
 import { dynamicFee, pool as poolAt } from '../../venues/src/meteora/damm-v2/layout.ts';
 import { decodePool, type DammPool } from '../../venues/src/meteora/damm-v2/pool.ts';
-import { eventAuthority, poolAuthority, programId, swap2 } from '../../venues/src/meteora/damm-v2/program.ts';
+import { poolAuthority, programId } from '../../venues/src/meteora/damm-v2/program.ts';
 import { fixtureBytes, fixturesPresent } from '../golden/fixtures.ts';
 import { wholeSighting } from '../ingest/sightings.ts';
 import { RealMachine } from '../simnet/support/real-machine.ts';
 import { BN } from '../support/chain/bn.ts';
 import { fuzzCases } from '../support/fuzz.ts';
 
-/** The real program runs random swaps on random pools. Quote, event and accounts must agree with it, and the SDK too, to the unit. */
+/** The real program runs our orders on random pools. Quote, event and accounts must agree with it, and the SDK too, to the unit. */
 const binary = join(process.env['PROGRAMS_DIR'] ?? '', `${programId}.so`);
 const isPresent = fixturesPresent && process.env['PROGRAMS_DIR'] !== undefined && existsSync(binary);
 
@@ -245,20 +245,16 @@ class World {
   }
 }
 
-/** `swap2` for a quoted trade, at exactly what is quoted. A limiter needs the sysvar at the end. */
-function orderOf(trade: QuotedTrade, quote: Quote, paysA: boolean): { readonly instruction: Instruction } {
-  const { minOut, maxIn } = slippageBounds(trade, quote, 0n);
-  const meta = (address: string, writable = false) => ({ address, signer: address === trader.publicKey, writable });
-  const accounts = [
-    meta(poolAuthority),
-    ...[poolAddress, ...(paysA ? owned : [owned[1], owned[0]]), ...vaults].map((address) => meta(address, true)),
-    ...[...coins, trader.publicKey, token2022Program, token2022Program].map((address) => meta(address)),
-    ...[programId, eventAuthority, programId, instructionsSysvar].map((address) => meta(address)),
-  ];
-  const isExactOut = trade.exact === 'baseOut';
-  const amounts = isExactOut ? [quote.baseAmount, maxIn] : [trade.amount, minOut];
-  const data = Uint8Array.from([...withU64s(swap2, ...amounts), isExactOut ? 2 : 0]);
-  return { instruction: { programId, accounts, data } };
+/** Our order for a quoted trade, at exactly what is quoted. */
+function orderOf(pool: QuotedPool, trade: QuotedTrade, quote: Quote): BuiltTrade {
+  const accounts = {
+    baseTokenProgram: token2022Program,
+    quoteTokenProgram: token2022Program,
+    baseAccountBytes: 178,
+    quoteAccountBytes: 178,
+  };
+  const order = { user: trader.publicKey, trade, quote, ...slippageBounds(trade, quote, 0n), ...accounts, recipient: 0 };
+  return pool.build({ ...order, wrappedSol: () => '' });
 }
 
 /** The same with a referral. An exact input takes what the range has room for. */
@@ -326,7 +322,7 @@ function checkPrices(event: VenueTrade, before: PoolAccount, after: PoolAccount,
 let worst = 0;
 
 it.skipIf(!isPresent)(
-  `the real program trades as quoted, and its event and accounts say the same (${isPresent ? 'PROGRAMS_DIR' : 'SKIPPED: no program or no recordings'})`,
+  `our orders fill as quoted by the real program, and its event and accounts say the same (${isPresent ? 'PROGRAMS_DIR' : 'SKIPPED: no program or no recordings'})`,
   () => {
     const seen = {
       traded: 0,
@@ -363,7 +359,7 @@ it.skipIf(!isPresent)(
             baseAmount: trade.amount,
             traderQuote: exact === 'baseOut' ? rich : 0n,
           } as Quote;
-          const built = orderOf(trade, outcome.ok ? outcome.quote : anyQuote, paysA);
+          const built = orderOf(pool, trade, outcome.ok ? outcome.quote : anyQuote);
           const swapped = (isOurs: boolean) => world.run(isOurs ? built.instruction : foreign(built.instruction), paysA);
           if (isForeign) world.machine.put(referral, tokens(coins[setup.mode === 0 && !paysA ? 0 : 1], trader.publicKey, 0n));
           if (!outcome.ok) {
@@ -401,6 +397,7 @@ it.skipIf(!isPresent)(
           expect(fees).toEqual(ours);
           expect(tokenIsA ? event.quoteAmount : event.baseAmount).toBe(quote.quoteAmount);
           checkPrices(event, before, world.account(), decodePool(world.machine.account(poolAddress)!.data)!, setup);
+          expect(run.units).toBeLessThan(isForeign ? 1_000_000 : built.computeUnits);
           seen.traded++;
           if (exact === 'baseOut') seen.exactOut++;
           if (setup.baseFee.mode === 2 && setup.baseFee.first > 0 && !paysA) seen.limited++;

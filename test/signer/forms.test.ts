@@ -9,6 +9,8 @@ import { hasPrefix } from '@sluice/shared/solana/encoding/bytes.ts';
 import { addressBytes, associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { readTransaction, type TokenBalance, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import { pool as dammPool, poolLength as dammPoolLength } from '../../venues/src/meteora/damm-v2/layout.ts';
+import { poolDiscriminator as dammDiscriminator, programId as dammProgram } from '../../venues/src/meteora/damm-v2/program.ts';
 import { pool as ammPool, poolLength as ammPoolLength } from '../../venues/src/raydium/amm/layout.ts';
 import { programId as ammProgram } from '../../venues/src/raydium/amm/program.ts';
 import { pool as clmmPool, poolLength as clmmPoolLength } from '../../venues/src/raydium/clmm/layout.ts';
@@ -34,6 +36,7 @@ const poolLayouts: ReadonlyMap<string, { readonly length: number; readonly discr
     [cpmmProgram, { length: cpmmPoolLength, discriminator: cpmmAccounts.pool, at: [cpmmPool.mint0, cpmmPool.mint1] }],
     // No discriminator; the status is 6, and the denominator of the fee above its numerator.
     [ammProgram, { length: ammPoolLength, discriminator: Uint8Array.of(6), at: [ammPool.coinMint, ammPool.pcMint] }],
+    [dammProgram, { length: dammPoolLength, discriminator: dammDiscriminator, at: [dammPool.mintA, dammPool.mintB] }],
     [dlmmProgram, { ...dlmmPool, at: dlmmPool.mintsAt }],
   ]);
 

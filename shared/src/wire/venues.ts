@@ -27,7 +27,7 @@ export const venueTable = {
   'raydium-amm': { label: 'Raydium AMM', read: tradedPools },
   'raydium-clmm': { label: 'Raydium CLMM', read: pools },
   'meteora-dbc': { label: 'Meteora DBC', read: { ...curveProgram, logsTrades: false } },
-  'meteora-damm-v2': { label: 'Meteora DAMM v2', read: pools },
+  'meteora-damm-v2': { label: 'Meteora DAMM v2', read: tradedPools },
   'meteora-dlmm': { label: 'Meteora DLMM', read: pools },
   'orca-whirlpool': { label: 'Orca Whirlpool', read: pools },
 } as const satisfies Readonly<Record<string, VenueFacts>>;

@@ -69,6 +69,11 @@ function limitedBase(view: DataView, { amount, isGross, paysB, passed }: RatedAm
   return isGross ? limitedRate(limiter, amount) : limitedRateOfNet(limiter, amount);
 }
 
+/** Whether a swap needs the sysvar with all instructions: a limiter counts the swaps of a transaction. */
+export function hasRateLimiter({ view }: DammPool): boolean {
+  return view.getUint8(at.baseFeeMode) === rateLimiter;
+}
+
 function volatilityRate({ view }: DammPool): bigint {
   const from = at.dynamicFee;
   if (view.getUint8(from + dynamicFee.isEnabled) === 0) return 0n;

@@ -5,6 +5,7 @@ import { completeTrade, decode } from './decode.ts';
 import { constantsOf, decodeAccount } from './pool.ts';
 import { eventAuthority, programId } from './program.ts';
 import { quoting } from './quote.ts';
+import { signing } from './signing.ts';
 
 export const meteoraDammV2: Venue = {
   ...plainVenue,
@@ -16,6 +17,7 @@ export const meteoraDammV2: Venue = {
   completeTrade,
   decodeAccount,
   quoting,
+  signing,
   /** Source: the IDL of @meteora-ag/cp-amm-sdk 1.5.0. */
   tradeFault: tradeFaultsOf({ slippage: { ExceededSlippage: 6002 } }),
 };

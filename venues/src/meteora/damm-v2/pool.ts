@@ -35,6 +35,11 @@ function isPool(data: Uint8Array): boolean {
   return data.length >= poolLength && hasPrefix(data, poolDiscriminator);
 }
 
+/** The coins of a pool; null if the bytes are not one. */
+export function coinsOf(data: Uint8Array): readonly [a: string, b: string] | null {
+  return isPool(data) ? [encodeBase58(data, at.mintA, 32), encodeBase58(data, at.mintB, 32)] : null;
+}
+
 /** Reads a pool's account; null if the bytes are not one. Never throws. */
 export function decodePool(data: Uint8Array): DammPool | null {
   if (!isPool(data)) return null;

@@ -24,7 +24,8 @@ export const events = {
 /** Both have the same accounts. `swap` has an exact input; `swap2` has a mode. */
 export const swap = bytes('f8c69e91e17587c8');
 export const swap2 = bytes('414b3f4ceb5b5b88');
-export const swapAccounts = { pool: 1, input: 2, output: 3, mintA: 6, mintB: 7, user: 8 } as const;
+export const swapAccounts = { pool: 1, input: 2, output: 3, mintA: 6, mintB: 7, user: 8, count: 14 } as const;
+export const swapModes = { exactIn: 0, exactOut: 2 } as const;
 /** Places of the mints after that of the pool in instructions that add or remove liquidity. */
 export const mintsAfterPool = [6, 7] as const;
 

@@ -4,6 +4,7 @@ import { feesOf } from '../../kit/swap-trade.ts';
 import { maxU64, type QuoteFault, type QuoteMoment } from '../../seam/quoting.ts';
 import type { Fee } from '../../seam/venue.ts';
 import { feeOf, withFee } from '../fees/fee-rates.ts';
+import { buildSwap } from './instructions.ts';
 import { protocolPart, rateOf } from './fees.ts';
 import { decodePool, priceOfPool, type DammPool } from './pool.ts';
 import { collectFeeModes, programId } from './program.ts';
@@ -65,6 +66,7 @@ export const quoting = pairQuoting<DammPool>({
   decode: decodePool,
   coins: ({ mintA, mintB }) => [mintA, mintB],
   isClosed: (pool, unixTimeS, slot) => !pool.isEnabled || pool.activationType > byTime || passedAt(pool, unixTimeS, slot) < 0n,
+  build: buildSwap,
   needs: () => [],
   open(pool) {
     // What stays of a fee depends on the pool, so reserves after a trade are not shown.
