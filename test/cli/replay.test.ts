@@ -35,7 +35,18 @@ describe('sluice replay', () => {
   it('plays the recording that comes with it if no file is given', async () => {
     const { code, stdout, stderr } = await sluice(['replay', '--speed', '0', '--events'], { folder });
     expect(code, stderr).toBe(0);
-    expect(stderr).toMatch(/^\d+ events from 240 transactions\n$/);
+    expect(stderr).toMatch(/^\d+ events from 270 transactions\n$/);
+    for (const venue of [
+      'launchlab',
+      'raydium-amm',
+      'raydium-cpmm',
+      'raydium-clmm',
+      'meteora-damm-v2',
+      'meteora-dlmm',
+      'orca-whirlpool',
+      'pump-amm',
+    ])
+      expect(stdout).toContain(` ${venue} `);
     expect(stdout).toMatch(/ (BUY |SELL) .* pump /);
   });
 

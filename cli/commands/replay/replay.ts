@@ -5,6 +5,8 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog, type Logger } from '@sluice/shared/runtime/log/log.ts';
 import { isPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
 import { readVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
+import { decodedVenueNames } from '@sluice/shared/wire/venues.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import type { TransactionRecord } from '@sluice/simnet/chain.ts';
 import { encodeTransaction } from '@sluice/simnet/rpc/encode-transaction.ts';
 import { replayFile, type ReplayNode } from '@sluice/simnet/simnet.ts';
@@ -27,7 +29,7 @@ export const command = action({
   about: 'Replay recorded transactions.',
   args: {
     '[FILE…]':
-      'recorded results of getTransaction: one JSON object, a JSON array, or one object a line (.jsonl, or .jsonl.br if compressed with brotli). Default: 20 seconds of simnet, which come with sluice',
+      'recorded results of getTransaction: one JSON object, a JSON array, or one object a line (.jsonl, or .jsonl.br if compressed with brotli). Default: 20 seconds of simnet and a block of recorded transactions of other venues, which come with sluice',
   },
   options: {
     events: flag('decode the transactions in this process, print the events and exit'),
@@ -92,7 +94,13 @@ async function printEvents(
   signal: AbortSignal,
   json: boolean,
 ): Promise<void> {
-  const config: Config = { ...settings, rpc: { httpUrls: [node.rpcUrl], wsUrls: [node.wsUrl] }, redisUrls: null };
+  // Whole transactions are read, so no venue costs a request of its own.
+  const config: Config = {
+    ...settings,
+    venues: decodedVenueNames,
+    rpc: { httpUrls: [node.rpcUrl], wsUrls: [node.wsUrl] },
+    redisUrls: null,
+  };
   const bus = await createBus({ redisUrls: null, log });
   closers.add('bus', () => bus.close());
   const subscriber = await bus.subscriber();
