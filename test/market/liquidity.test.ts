@@ -1,9 +1,10 @@
 import type { LiquidityEvent, StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { beginFold, foldNext, type Fold } from '@sluice/shared/market/candles/fold-trades.ts';
+import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { expect, it } from 'vitest';
 import { readEvent } from '../../followers/src/kit/market-event.ts';
-import { addressOf, entryOf, tradeEvent } from '../support/events/stream-events.ts';
+import { addressOf, entryOf, logged, tradeEvent } from '../support/events/stream-events.ts';
 
 const mint = addressOf(1);
 const [first, second] = [addressOf(11), addressOf(12)];
@@ -30,7 +31,7 @@ function removal(left: string, atS: number): LiquidityEvent {
 function fold(events: readonly StreamEvent[]): Fold {
   const state = beginFold(null, ['1s']);
   for (const event of events) {
-    const read = readEvent({ topics: entryOf(event).topics.map((topic) => ({ topic, seq: 1 })), json: entryOf(event).json });
+    const read = readEvent(logged(entryOf(event)));
     if (read?.kind === 'trade') foldNext(state, read.trade);
   }
   return state;
@@ -49,6 +50,6 @@ it('a drained pool loses its place to a pool that was shallower, and adds no tra
 it('a retraction of a removal names its mint', () => {
   const entry = entryOf(removal('0', 5));
   const retract = { type: 'retract', id: 'removal:5' } as const;
-  const read = readEvent({ topics: entry.topics.map((topic) => ({ topic, seq: 1 })), json: Buffer.from(JSON.stringify(retract)) });
+  const read = readEvent(logged({ topics: entry.topics, record: encodeEvent(retract) }));
   expect(read).toMatchObject({ kind: 'retract', id: 'removal:5', mint, of: 'liquidity' });
 });
