@@ -6,7 +6,6 @@ import { createLog, type Logger } from '@sluice/shared/runtime/log/log.ts';
 import { isPoolNews } from '@sluice/shared/market/pools/pool-news.ts';
 import { readVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { decodedVenueNames } from '@sluice/shared/wire/venues.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import type { TransactionRecord } from '@sluice/simnet/chain.ts';
 import { encodeTransaction } from '@sluice/simnet/rpc/encode-transaction.ts';
 import { replayFile, type ReplayNode } from '@sluice/simnet/simnet.ts';
