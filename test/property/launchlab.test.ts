@@ -6,6 +6,7 @@ import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.t
 import { slippageBounds, type Quote, type QuotedMint, type QuotedPool, type QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { readTrade } from '@sluice/trading/signer/checks/trade-instruction.ts';
 import { launchLab } from '../../venues/src/raydium/launchlab/index.ts';
+import { openingNumbers } from '../../venues/src/raydium/launchlab/curve.ts';
 import * as layout from '../../venues/src/raydium/launchlab/layout.ts';
 import * as program from '../../venues/src/raydium/launchlab/program.ts';
 import * as fc from 'fast-check';
@@ -143,6 +144,21 @@ describe('quotes of LaunchLab', () => {
   it.each(recorded)('%s: the quote is the recorded trade, to the unit', (_file, curve, trade, [base, traderQuote], fees) => {
     const quote = given(opened(curve), trade);
     expect([quote.baseAmount, quote.traderQuote, quote.fees.map(({ amount }) => amount)]).toEqual([base, traderQuote, fees]);
+  });
+
+  it('a launch opens with the recorded numbers', () => {
+    const supply = 10n ** 15n;
+    const openingOf = (totalBaseSell: bigint, goal: bigint, locked: bigint, of = supply): unknown =>
+      openingNumbers({ supply: of, totalBaseSell, goal, locked });
+    const numbers = (virtualBase: bigint, virtualQuote: bigint) => expect.objectContaining({ virtualBase, virtualQuote }) as unknown;
+    expect(openingOf(793_100_000_000_000n, 85_000_000_000n, 0n)).toEqual(numbers(1_073_025_605_596_382n, 30_000_852_951n));
+    expect(openingOf(800_000_000_000_000n, 30_000_000_000n, 0n)).toEqual(numbers(1_066_666_666_666_666n, 10_000_000_000n));
+    expect(openingOf(55_000_000_000_000n, 30_000_000_000n, 30_000_000_000_000n, supply / 10n)).toEqual(
+      numbers(75_625_000_000_000n, 11_250_000_000n),
+    );
+    // The account whose quote coin is not SOL.
+    expect(openingOf(793_100_000_000_000n, 1_540_045_163n, 0n)).toEqual(numbers(1_073_025_605_605_344n, 543_560_805n));
+    for (const impossible of [openingOf(supply, 1n, 0n), openingOf(1n, 10n ** 9n, 0n)]) expect(impossible).toBeNull();
   });
 
   it('a purchase, logged on mainnet, with a fee of the creator', () => {

@@ -6,8 +6,6 @@ import { accountDiscriminators } from './program.ts';
 export interface GlobalConfig {
   /** 0: constant product, 1: fixed price, 2: linear price. */
   readonly curveType: number;
-  /** Charged before the rest moves to the pool that follows. */
-  readonly migrateFee: bigint;
   /** Millionths of the quote coins of a trade. */
   readonly protocol: bigint;
 }
@@ -24,7 +22,6 @@ export function decodeGlobalConfig(data: Uint8Array): GlobalConfig | null {
   const view = viewOf(data);
   return {
     curveType: data[globalConfig.curveType]!,
-    migrateFee: view.getBigUint64(globalConfig.migrateFee, true),
     protocol: view.getBigUint64(globalConfig.tradeFeeRate, true),
   };
 }

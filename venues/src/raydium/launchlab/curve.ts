@@ -36,18 +36,17 @@ export interface LaunchTerms {
 }
 
 /**
- * The parameters with which the program opens a curve: its last price is the first price of the pool that follows. `migrateFee` is charged before. Null if
+ * The parameters with which the program opens a curve: its last price is the first price of the pool that follows, to which all of the goal moves. Null if
  * there is no such curve.
  */
-export function openingNumbers({ supply, totalBaseSell, goal, locked }: LaunchTerms, migrateFee: bigint): CurveNumbers | null {
+export function openingNumbers({ supply, totalBaseSell, goal, locked }: LaunchTerms): CurveNumbers | null {
   const migrated = supply - totalBaseSell - locked;
-  const toPool = goal - migrateFee;
-  if (migrated <= 0n || toPool <= 0n) return null;
-  const worth = (toPool * totalBaseSell) / migrated - goal;
+  if (migrated <= 0n) return null;
+  const worth = (goal * totalBaseSell) / migrated - goal;
   if (worth <= 0n) return null;
   return {
     totalBaseSell,
-    virtualBase: (toPool * totalBaseSell * totalBaseSell) / migrated / worth,
+    virtualBase: (goal * totalBaseSell * totalBaseSell) / migrated / worth,
     virtualQuote: (goal * goal) / worth,
     realBase: 0n,
     realQuote: 0n,

@@ -121,7 +121,7 @@ function readLaunch(reader: BorshReader, context: DecodeContext): TokenCreated |
   const locked = reader.u64();
   reader.skip(16); // cliff_period, unlock_period
   if (reader.failed) return 'ends inside a field';
-  const opening = isConstantProduct ? openingNumbers({ supply, totalBaseSell, goal, locked }, 0n) : null;
+  const opening = isConstantProduct ? openingNumbers({ supply, totalBaseSell, goal, locked }) : null;
   const reserves = opening === null ? null : reservesOf(opening);
   if (reserves === null) return otherCurve;
   const emitting = context.instruction();
