@@ -82,7 +82,7 @@ async function agree(one: Party, other: Party): Promise<void> {
   const newest = ({ recorder }: Party): Map<number, string> => {
     const { epoch } = recorder.subscriber;
     const own = recorder.seen.flatMap((seen) => (seen.kind === 'entry' && seen.epoch === epoch ? [seen.entry] : []));
-    return new Map(own.map(({ offset, json }) => [offset, Buffer.from(json).toString()]));
+    return new Map(own.map((entry) => [entry.offset, Buffer.from(entry.record).toString('latin1')]));
   };
   // One of them may have joined the epoch earlier than the other.
   const others = newest(other);

@@ -24,20 +24,6 @@ export function inUnit(bar: Bar, unit: Unit, supply: number): Drawn | null {
   return { time: bar.start, open, high, low, close, volume: isUsd ? bar.volumeUsd : bar.volumeQuote };
 }
 
-/** The newest `limit` of the candles, with flat ones where nobody traded, as `fill` of the gateway makes them: the stream has none. */
-export function joined(drawn: readonly Drawn[], seconds: number, limit: number): readonly Drawn[] {
-  const newestFirst: Drawn[] = [];
-  for (let at = drawn.length - 1; at >= 0 && newestFirst.length < limit; at--) {
-    const { time: endS } = drawn[at + 1] ?? { time: 0 };
-    const { time, close } = drawn[at]!;
-    for (let flatS = endS - seconds; flatS > time && newestFirst.length < limit; flatS -= seconds) {
-      newestFirst.push({ time: flatS, open: close, high: close, low: close, close, volume: 0 });
-    }
-    newestFirst.push(drawn[at]!);
-  }
-  return newestFirst.toReversed();
-}
-
 /** The scale may reach below zero, where there are no prices, and has remainders of the arithmetic instead of zero. */
 export const leastPrice = 1e-15;
 

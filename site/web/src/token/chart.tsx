@@ -20,7 +20,7 @@ import { useSignal } from '../parts/hooks.ts';
 import { Choice, Empty, Fault } from '../parts/parts.tsx';
 import { soon } from '../state/bounded.ts';
 import { useStore } from '../state/store.ts';
-import { axisLabels, inUnit, joined, leastPrice, priceText, volumeText, type Bar, type Drawn, type Unit } from './chart-units.ts';
+import { axisLabels, inUnit, leastPrice, priceText, volumeText, type Bar, type Drawn, type Unit } from './chart-units.ts';
 import type { OwnTrade } from './use-token.ts';
 
 const intervals: readonly CandleInterval[] = ['1s', '5s', '15s', '1m', '5m', '15m', '1h', '4h', '1d'];
@@ -260,15 +260,7 @@ export function CandleChart({ mint, supply, quote, own }: ChartProps) {
   const [unit, setUnit] = useState<Unit>('usd');
   const { bars, fault, readOlder } = useCandles(mint, interval);
   const shown = useStore(theme);
-  const drawn = useMemo(
-    () =>
-      joined(
-        (bars ?? []).flatMap((bar) => inUnit(bar, unit, supply) ?? []),
-        secondsIn(interval),
-        maxCandles,
-      ),
-    [bars, unit, supply, interval],
-  );
+  const drawn = useMemo(() => (bars ?? []).flatMap((bar) => inUnit(bar, unit, supply) ?? []), [bars, unit, supply]);
   const [firstS, lastS] = [drawn[0]?.time ?? Infinity, drawn.at(-1)?.time];
   const { shiftS } = axisTimes(interval, lastS ?? 0);
   const [pointedAt, setPointedAt] = useState<Time | null>(null);

@@ -64,7 +64,9 @@ export function Liquidity({ mint, mainPool }: { readonly mint: string; readonly 
         <>
           <span class={classes[event.type]}>{words[event.type]}</span> {isDrain(event) && <span class="badge">drained</span>}
           {event.type !== 'liquidityRemoved' && Number(event.lpBurned) > 0 && <span class="badge">LP burned</span>}
-          <small class="faint">{venueLabel(event.pool)}</small>
+          <small class="faint">
+            {venueLabel(event.pool)} by <WalletLink address={event.type === 'poolCreated' ? event.creator : event.provider} />
+          </small>
         </>
       ),
     },
@@ -79,7 +81,6 @@ export function Liquidity({ mint, mainPool }: { readonly mint: string; readonly 
       ),
     },
     { head: 'Left', class: 'number', cell: (event) => (event.type === 'poolCreated' ? '–' : shortUsd(event.leftUsd)) },
-    { head: 'By', cell: (event) => <WalletLink address={event.type === 'poolCreated' ? event.creator : event.provider} /> },
     { head: 'Age', class: 'number faint', cell: ({ ts }) => age(now - ts.received / 1_000) },
   ];
   return (
