@@ -4,6 +4,7 @@ import { decodeData } from '@sluice/venues/seam/decode-data.ts';
 import type { DecodeContext, VenueEvent } from '@sluice/venues/seam/venue.ts';
 import { launchLab } from '../../venues/src/raydium/launchlab/index.ts';
 import { migrationForms, poolOf, programId, tradeDiscriminators } from '../../venues/src/raydium/launchlab/program.ts';
+import { ownTradesIn } from '../../trading/src/nodes/own-trades.ts';
 import { createHarness } from '../ingest/harness.ts';
 import { wholeSighting } from '../ingest/sightings.ts';
 import { describe, expect, it } from 'vitest';
@@ -202,6 +203,29 @@ it('a sale of a coin with a transfer fee: the event counts what arrived, and the
       },
     ],
   ]);
+});
+
+it('an order to sell such a coin is known by what was paid', () => {
+  const read = readTransaction(taxedSale);
+  if (read.kind === 'malformed') throw new Error(read.reason);
+  // The recording has no log lines; the program logs what it sends to itself.
+  const [sent] = [...read.inner!.values()].flat().filter(({ programId: id, data }) => id === programId && data.length > 140);
+  const [outer, router] = read.instructions.map((one) => one.programId);
+  const logged = `Program data: ${Buffer.from(sent!.data.subarray(8)).toString('base64')}`;
+  const within = [
+    `Program ${router} invoke [1]`,
+    `Program ${programId} invoke [2]`,
+    logged,
+    `Program ${programId} success`,
+    `Program ${router} success`,
+  ];
+  const view = { ...read, logs: [`Program ${outer} invoke [1]`, `Program ${outer} success`, ...within] };
+  const { side, trader, pool: poolAddress, pair } = eventsIn(taxedSale).flatMap(([, event]) => (event.type === 'trade' ? [event] : []))[0]!;
+  const own = ownTradesIn(view, { side, trader, mint: pair!.baseMint, poolAddress });
+  // 1 % more than what arrived.
+  expect(own).toMatchObject({ baseAmount: 17_024_145_555_948n, quoteAmount: 921_558_070n, fees: 11_519_476n });
+  // So simulations must ask for the inner instructions.
+  expect(launchLab.needsTransaction).toBe(true);
 });
 
 /** Logged on mainnet, 147 bytes. */

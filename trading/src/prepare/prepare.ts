@@ -79,7 +79,6 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
   const { market, baseAccount, wrappedSolExists } = inputs;
   const quotedMs = performance.now();
   const { pool, trade, quote } = quoted;
-  const { records } = quoted.venue;
   const { publicKey, priorityFeeLamports: fixed, blockEngineOnly = false } = request;
   const tips = requestedTips(request, parts);
   const { rates } = state.rent;
@@ -128,7 +127,7 @@ export async function prepareTrade(request: TradeRequest, parts: PrepareParts, a
       poolAddress: pool.address,
       baseAmount: quote.baseAmount,
       traderQuote: quote.traderQuote,
-      isHidden: records.eventAuthority !== null && !records.logged,
+      isHidden: quoted.venue.needsTransaction,
     },
     lamportsNeeded: mostTaken(outlay),
     outlay,

@@ -9,7 +9,7 @@ export const maxTokenBalances = 256;
 
 /** The quoted trade, which the simulation of its message must result in. Raw amounts. */
 export interface ExpectedTrade extends TradedAmounts, TradeTerms {
-  /** The venue shows its trades in inner instructions alone. */
+  /** Logs do not show all of a trade: inner instructions show the event, or what a coin withheld. */
   readonly isHidden: boolean;
 }
 
@@ -20,7 +20,7 @@ export function simulatedAmounts(
   expected: ExpectedTrade,
 ): TradedAmounts | 'contradicted' | null {
   const { logs, innerInstructions, preTokenBalances, postTokenBalances } = value;
-  // Without inner instructions, the events of the trade itself are still known: it is no inner one.
+  // Without inner instructions, logged events of the trade itself are still known: it is no inner one.
   const meta = { logMessages: logs, innerInstructions: innerInstructions ?? [], preTokenBalances, postTokenBalances };
   const view = readTransaction({ transaction: [base64Of(wire), 'base64'], meta });
   if (view.kind === 'malformed') return 'contradicted';
