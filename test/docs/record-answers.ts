@@ -21,7 +21,7 @@ const entriesOfList = 2;
 const forkEveryMs = 3_000;
 /** Their first event is recorded, of any coin. */
 const ofAnyCoin: ReadonlySet<string> = new Set(['retract', 'migration', 'tokenMetadata', 'poolCreated']);
-/** The simulated chain has no such events. Those of the file stay, as the pipeline made them from bytes of the real program. */
+/** The simulated chain has no such events. Those of the file stay, as the pipeline made them from test bytes. */
 const notOnSimnet = ['liquidityAddedFrame', 'liquidityRemovedFrame', 'layout'] as const;
 
 type Json = Readonly<Record<string, unknown>>;

@@ -145,7 +145,7 @@ async function readWallet(
 ): Promise<{ readonly wallet: WalletRead; readonly baseAddress: string; readonly wrappedAddress: string }> {
   const baseAddress = tokenAddress(publicKey, mint, baseProgram);
   const wrappedAddress = tokenAddress(publicKey, wrappedSolMint, tokenProgram);
-  const mayWrap = hasTips && pools.some(({ pool: { curve, quoteMint } }) => !curve && quoteMint === wrappedSolMint);
+  const mayWrap = hasTips && pools.some(({ pool: { quoteMint } }) => quoteMint === wrappedSolMint);
   // Accounts that pay for a purchase in a coin other than SOL.
   const paying = pools.flatMap(({ pool: { quoteMint }, quoteTokenProgram }) =>
     side === 'sell' || quoteMint === wrappedSolMint ? [] : [tokenAddress(publicKey, quoteMint, quoteTokenProgram)],

@@ -168,7 +168,7 @@ const readLiquidity =
     return liquidityOf(context, { type, pool, provider, baseAmount: reader.u64(), quoteAmount: reader.u64() });
   };
 
-/** A position moved to other bins: what was taken out, and what was put in. */
+/** A position moved to other bins. The event has the amounts that left the old bins, and the amounts that reached the new ones. */
 function readRebalancing(reader: BorshReader, context: DecodeContext): VenueEvent[] | null {
   const pool = reader.address();
   reader.skip(32); // position
