@@ -324,21 +324,23 @@ describe.each(['in process', 'in Redis'] as const)('the state of the market %s',
     await until('the candle of the first pool', () => last(minutes)?.['close'] === 166_666);
     await until('its second', () => last(seconds)?.['close'] === 166_666);
     const prices = { open: 0.5, high: 0.5, low: 0.5, close: 0.5 };
-    // Once before the slot of the second pool is decided, and once after that.
+    // The second pool must be deeper for some seconds. Once before its slot is decided, and once after that.
     await publish(first, [{ ...tradeOf({ ...real, atS: minuteS + 3 }), slot: 11 }]);
-    expect(await candles(first.market, mint, '1s')).toMatchObject([{ startS: minuteS + 3, ...prices }]);
-    expect(await candles(first.market, mint, '1m')).toMatchObject([{ startS: minuteS, ...prices, buys: 2 }]);
-    await publishEntries(first, [settled(11)]);
+    expect((await candles(first.market, mint, '1m'))[0]).toMatchObject({ close: 166_666, buys: 2 });
+    await publish(first, [{ ...tradeOf({ ...real, atS: minuteS + 13 }), slot: 12 }]);
+    expect(await candles(first.market, mint, '1s')).toMatchObject([{ startS: minuteS + 13, ...prices }]);
+    expect(await candles(first.market, mint, '1m')).toMatchObject([{ startS: minuteS, ...prices, buys: 3 }]);
+    await publishEntries(first, [settled(11), settled(12)]);
     await until('the second of the first pool to be retracted', () =>
       recorder.entries.some(({ json }) => isRetractionOf(json, `${mint}:1s:`)),
     );
     await until('the corrected minute', () => last(minutes)?.['high'] === 0.5);
-    expect(last(minutes)).toMatchObject({ ...prices, trades: 2, poolAddress: addressOf(920_000) });
-    expect(await candles(first.market, mint, '1s')).toMatchObject([{ startS: minuteS + 3, ...prices }]);
-    expect(await candles(first.market, mint, '1h')).toMatchObject([{ ...prices, buys: 2 }]);
+    expect(last(minutes)).toMatchObject({ ...prices, trades: 3, poolAddress: addressOf(920_000) });
+    expect(await candles(first.market, mint, '1s')).toMatchObject([{ startS: minuteS + 13, ...prices }]);
+    expect(await candles(first.market, mint, '1h')).toMatchObject([{ ...prices, buys: 3 }]);
     // The first pool trades on, and decides nothing.
-    await publish(first, [{ ...tradeOf({ ...fake, atS: minuteS + 4 }), slot: 12 }]);
-    expect(await candles(first.market, mint, '1m')).toMatchObject([{ ...prices, buys: 3 }]);
+    await publish(first, [{ ...tradeOf({ ...fake, atS: minuteS + 14 }), slot: 13 }]);
+    expect(await candles(first.market, mint, '1m')).toMatchObject([{ ...prices, buys: 4 }]);
   });
 
   it('begins with the main pool that was read from the chain, whichever pool trades first', async () => {

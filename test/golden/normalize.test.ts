@@ -453,8 +453,9 @@ describe.skipIf(!fixturesPresent)(`recorded single events (${fixturesNote})`, ()
       priceQuote: 4.37705194400599e-7,
       priceSol: 4.37705194400599e-7,
       priceUsd: 0.0000875410388801198,
-      marketCapSol: 432.76696094240856,
-      marketCapUsd: 86_553.39218848171,
+      // At the price before the sale.
+      marketCapSol: 433.56245491135815,
+      marketCapUsd: 86_712.49098227163,
       reserves: { virtualBase: '201693299877090', virtualQuote: '88282205032', realBase: '201693299877090', realQuote: '72860732446' },
     };
     expect(events).toStrictEqual([

@@ -27,8 +27,8 @@ const sol = addressBytes(wrappedSolMint);
 const solUsd = { price: 150, slot: 9, atMs: 1_791_485_924_000 };
 const supply = 1e9;
 
-const take = (harness: Harness, program: string, event: Buffer): string =>
-  takeEvents(harness, program, [event], { receivedMs: solUsd.atMs });
+const take = (harness: Harness, program: string, event: Buffer, slot = 100): string =>
+  takeEvents(harness, program, [event], { receivedMs: solUsd.atMs, slot });
 
 /** Somebody buys five units of a pool of eleven for 2 SOL. */
 const fewUnits = (timestamp = 1_791_485_924): Buffer =>
@@ -90,8 +90,9 @@ describe('the market cap of a trade in a pool of a few units', () => {
     take(harness, pumpProgram, curveBuy());
     take(harness, ammProgram, fewUnits());
     const [, onCurve, again] = trades(harness) as [TradeEvent, TradeEvent, TradeEvent];
-    expect(onCurve.marketCapSol).toBeCloseTo(onCurve.priceSol! * supply, 9);
-    expect(again.marketCapSol).toBe(onCurve.marketCapSol);
+    expect([onCurve.marketCapSol, again.marketCapSol]).toEqual([trade.marketCapSol, trade.marketCapSol]);
+    take(harness, ammProgram, fewUnits(), 102);
+    expect(trades(harness)[3]!.marketCapSol).toBeCloseTo(onCurve.priceSol! * supply, 9);
     expect(harness.calls.slice(length).flatMap(({ params }) => params[0])).not.toContain(canonical);
   });
 
@@ -150,6 +151,6 @@ it('a coin whose curve ended unseen is read when another pool trades', async () 
   take(harness, pumpProgram, curveBuy());
   take(harness, ammProgram, fewUnits(1_791_485_924 + 3_700));
   await until('the main pool', () => harness.pipeline.book.token(mintAddress).main?.poolAddress === canonical);
-  take(harness, ammProgram, fewUnits(1_791_485_924 + 3_700));
+  take(harness, ammProgram, fewUnits(1_791_485_924 + 3_700), 102);
   expect(trades(harness).at(-1)!.marketCapSol).toBeCloseTo((80 / 200_000_000) * supply, 6);
 });

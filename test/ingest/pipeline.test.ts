@@ -8,7 +8,7 @@ import { pump as pumpVenue } from '../../venues/src/pump/curve/index.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import type { DecodedConstants, Venue } from '@sluice/venues/seam/venue.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
-import { valuation } from '../../ingest/src/pipeline/price.ts';
+import { capsOf, valuation } from '../../ingest/src/pipeline/price.ts';
 import { agreedPrice, SolUsdFeed, solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { solPricePool, solPricePools } from '@sluice/venues/registry.ts';
 import { createHarness, type Harness } from './harness.ts';
@@ -83,8 +83,9 @@ function ammBuy(overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {
 }
 
 it('a mint that states no supply, as that of wrapped SOL, has a price and no market cap', () => {
-  expect(valuation(200, usdcMint, 0n, 9, null)).toMatchObject({ priceUsd: 200, marketCapUsd: null });
-  expect(valuation(200, usdcMint, 10n ** 9n, 9, null)).toMatchObject({ priceUsd: 200, marketCapUsd: 200 });
+  expect(valuation(200, usdcMint, null)).toMatchObject({ priceUsd: 200, marketCapUsd: null });
+  expect(capsOf(200, usdcMint, 0n, 9, null)).toMatchObject({ marketCapUsd: null });
+  expect(capsOf(200, usdcMint, 10n ** 9n, 9, null)).toMatchObject({ marketCapSol: null, marketCapUsd: 200 });
 });
 
 describe('curves', () => {
@@ -96,8 +97,9 @@ describe('curves', () => {
     await until('the curve was read', () => harness.pipeline.book.token(mintAddress).supply !== null);
     take(harness, pump(curveBuy()));
     const trade = harness.events[2] as TradeEvent;
-    expect(trade.marketCapSol).toBeCloseTo(trade.priceSol! * 1e9, 6);
-    expect(trade.marketCapUsd).toBeCloseTo(trade.priceUsd! * 1e9, 6);
+    // At the price before the trade, of 30 SOL and 1,073 M tokens.
+    expect(trade.marketCapSol).toBeCloseTo(30 / 1.073, 6);
+    expect(trade.marketCapUsd).toBeCloseTo((30 / 1.073) * 150, 6);
     expect(harness.calls).toHaveLength(1);
   });
 
@@ -213,7 +215,7 @@ describe('accounts', () => {
       slot: 101,
       mint: mintAddress,
       priceSol: 3.2e-8,
-      marketCapSol: 32,
+      marketCapSol: 30_000_000_000 / 1_073_000_000,
     });
     account(harness, curveAddress, pumpProgram, curveAccountBytes(9n * 10n ** 14n, 36_000_000_000n), 100);
     harness.pipeline.ticks.release(0);
@@ -283,7 +285,7 @@ describe('pools', () => {
       baseDecimals: 5,
       tokenAmount: 0.00001,
     });
-    expect(trades[0]!.marketCapSol).toBeCloseTo(trades[0]!.priceSol! * 1e9, 6);
+    expect(trades[0]!.marketCapSol).toBeCloseTo(trades[0]!.priceQuoteBefore! * 1e9, 6);
     const asked = harness.calls.map(({ params }) => (params[0] as string[]).filter((address) => address !== curveAddress));
     const main = expect.arrayContaining([bondingCurveAddress(coinAddress)]) as unknown;
     expect(asked.filter((addresses) => addresses.length > 0)).toEqual([[poolAddress], [coinAddress], main]);
@@ -382,7 +384,7 @@ describe('pools', () => {
       reserves: { virtualBase: '2050100000', virtualQuote: '10000000000', realBase: '2050100000', realQuote: '10000000000' },
     });
     expect(trade.priceSol).toBeCloseTo(10 / 20_501, 12);
-    expect(trade.marketCapSol).toBeCloseTo(trade.priceSol! * 1e9, 3);
+    expect(trade.marketCapSol).toBeCloseTo(trade.priceQuoteBefore! * 1e9, 3);
     expect(price.reserves).toEqual(trade.reserves);
   });
 
@@ -398,7 +400,7 @@ describe('pools', () => {
     expect(trade).toMatchObject({ solAmount: null, quoteUiAmount: 2, quoteDecimals: 6 });
     expect(trade.priceUsd).toBe(trade.priceQuote);
     expect(trade.priceSol).toBeCloseTo(trade.priceQuote! / 150, 12);
-    expect(trade.marketCapUsd).toBeCloseTo(trade.priceUsd! * 1e9, 3);
+    expect(trade.marketCapUsd).toBeCloseTo(trade.priceQuoteBefore! * 1e9, 3);
   });
 
   it('with any other quote coin have no values in SOL and USD', async () => {

@@ -100,7 +100,7 @@ describe('a boosted pool', () => {
       id: `${signature}:0.price`,
       source: 'account',
       priceSol: 6,
-      marketCapSol: 24_000,
+      marketCapSol: 8_000,
       reserves: { virtualBase: '500000000', virtualQuote: '3000000000000', realBase: '500000000', realQuote: '2600000000000' },
     });
     expect(harness.pipeline.decoder.counts.get('pump-amm')).toMatchObject({ decoded: 2, ignored: 0 });

@@ -42,8 +42,9 @@ function last<T extends StreamEvent['type']>(harness: Harness, type: T): Extract
   return found as Extract<StreamEvent, { type: T }>;
 }
 
-/** The supply by which an event multiplied its price. */
-const worth = ({ marketCapSol, priceSol }: Pick<TradeEvent, 'marketCapSol' | 'priceSol'>): number => Math.round(marketCapSol! / priceSol!);
+/** The supply by which an event multiplied the price that counts. All events are of one slot, in which the token begins, or of the next one. */
+const worth = (harness: Harness, { marketCapSol, slot }: Pick<TradeEvent, 'marketCapSol' | 'slot'>): number =>
+  Math.round(marketCapSol! / harness.pipeline.book.token(mintAddress).settled!.at(slot));
 
 describe('the supply of a mayhem coin', () => {
   const created = createEventBytes({
@@ -82,7 +83,7 @@ describe('the supply of a mayhem coin', () => {
     take(harness, pumpProgram, [migrated]);
     expect(harness.events.map(({ type }) => type)).toEqual(['newToken', 'trade', 'price', 'price', 'migration']);
     for (const event of harness.events) {
-      if ('marketCapSol' in event) expect(worth(event)).toBe(2_000_000_000);
+      if ('marketCapSol' in event) expect(worth(harness, event)).toBe(2_000_000_000);
     }
     expect(harness.calls).toEqual([]);
   });
@@ -97,8 +98,8 @@ describe('the supply of a mayhem coin', () => {
     expect(last(harness, 'trade').marketCapSol).toBeNull();
     await until('the mint was read', () => supplyOf(harness) !== null);
     take(harness, pumpProgram, [curveBuy()]);
-    expect(worth(last(harness, 'trade'))).toBe(1_500_000_000);
-    expect(worth(last(harness, 'price'))).toBe(1_500_000_000);
+    expect(worth(harness, last(harness, 'trade'))).toBe(1_500_000_000);
+    expect(worth(harness, last(harness, 'price'))).toBe(1_500_000_000);
   });
 
   it('is read again, because the agent burns its tokens after a day', async () => {
@@ -108,10 +109,10 @@ describe('the supply of a mayhem coin', () => {
     take(harness, pumpProgram, [curveBuy()], received(30_000));
     expect(harness.calls).toEqual([]);
     take(harness, pumpProgram, [curveBuy()], received(61_000));
-    expect(worth(last(harness, 'trade'))).toBe(2_000_000_000);
+    expect(worth(harness, last(harness, 'trade'))).toBe(2_000_000_000);
     await until('the mint was read', () => supplyOf(harness) === 1_200_000_000_000_000n);
     take(harness, pumpProgram, [curveBuy()]);
-    expect(worth(last(harness, 'trade'))).toBe(1_200_000_000);
+    expect(worth(harness, last(harness, 'trade'))).toBe(1_200_000_000);
     expect(askedFor(harness, mintAddress)).toBe(1);
   });
 
@@ -123,7 +124,7 @@ describe('the supply of a mayhem coin', () => {
     const harness = createHarness({ accounts });
     take(harness, ammProgram, [sold({ supply: 10n ** 15n })]);
     await until('the trade was published', () => harness.events.length === 2);
-    expect(worth(last(harness, 'trade'))).toBe(1_300_000_000);
+    expect(worth(harness, last(harness, 'trade'))).toBe(1_300_000_000);
   });
 });
 
@@ -133,7 +134,7 @@ describe('the supply of other coins', () => {
     take(harness, pumpProgram, [curveBuy()]);
     await until('the curve was read', () => supplyOf(harness) !== null);
     take(harness, pumpProgram, [curveBuy()], received(3_600_000));
-    expect(worth(last(harness, 'trade'))).toBe(1_000_000_000);
+    expect(worth(harness, last(harness, 'trade'))).toBe(1_000_000_000);
     expect(harness.calls).toHaveLength(1);
   });
 
@@ -148,14 +149,14 @@ describe('the supply of other coins', () => {
       const trade = sold({ supply: flipped ? 777n : 0n });
       take(harness, ammProgram, [trade]);
       await until('the trade was published', () => harness.events.length === 2);
-      expect(worth(last(harness, 'trade'))).toBe(5_000);
+      expect(worth(harness, last(harness, 'trade'))).toBe(5_000);
       accounts.set(mintAddress, accountJson(tokenProgram, mintAccountBytes(6, 4_000_000_000n)));
       take(harness, ammProgram, [trade]);
       expect(askedFor(harness, mintAddress)).toBe(1);
       take(harness, ammProgram, [trade], received(120_000));
       await until('the mint was read again', () => supplyOf(harness) === 4_000_000_000n);
       take(harness, ammProgram, [trade]);
-      expect(worth(last(harness, 'trade'))).toBe(4_000);
+      expect(worth(harness, last(harness, 'trade'))).toBe(4_000);
     }
   });
 });

@@ -46,7 +46,9 @@ describe('the changes of a mint', () => {
   });
 
   it('follow a token to its pool although nobody saw the migration', async () => {
-    const stored = await takeAll([[entryOf(completion)], [entryOf(first)]]);
+    const lasting = tradeOf({ mint, atS: someS + 12, price: 0.25, pool: 'pump-amm', poolAddress: pool, depthSol: 86 });
+    expect(await stateOf(await takeAll([[entryOf(completion)], [entryOf(first)]]))).toMatchObject({ head: { pool: 'pump' } });
+    const stored = await takeAll([[entryOf(completion)], [entryOf(first), entryOf(lasting)]]);
     expect(await stateOf(stored)).toMatchObject({ head: { poolAddress: pool }, close: 0.25 });
   });
 

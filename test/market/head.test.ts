@@ -87,9 +87,11 @@ describe('the main pool of a mint', () => {
     expect(placeOf(head(), trade({ pool: 'pump', poolAddress: curve, depthSol: 5_000 }))).toBe('other');
   });
 
-  it('is replaced as soon as its curve is over, by a pool of some depth at about its price', () => {
+  it('is replaced soon after its curve is over, by a pool of some depth at about its price', () => {
     const over = onCurve({ curveOver: true });
-    expect(placeOf(over, trade({ depthSol: 10 }))).toBe('successor');
+    expect(after(over, trade({ depthSol: 10 }), trade({ depthSol: 10, atS: startS + 19 }))).toMatchObject({ poolAddress: curve });
+    const lasted = after(over, trade({ depthSol: 10 }), trade({ depthSol: 10, atS: startS + 20 }));
+    expect(lasted).toMatchObject({ poolAddress: other, provenFromS: startS + 620 });
     expect(placeOf(over, trade({ depthSol: 9 }))).toBe('other');
     expect(placeOf(over, trade({ depthSol: 5_000, priceQuote: 3, priceUsd: 300 }))).toBe('other');
   });
@@ -127,15 +129,25 @@ describe('the main pool of a mint', () => {
     expect(placeOf(head(), at(hour))).toBe('other');
     expect(placeOf(head(), at(hour + 1, { priceQuote: 3 }))).toBe('other');
     expect(after(head(), at(hour + 1), at(hour + 61))).toMatchObject({ poolAddress: other });
-    expect(placeOf(head(), at(24 * hour + 1, { priceQuote: 3 }))).toBe('successor');
+    const fake = [at(24 * hour + 1, { priceQuote: 3, priceUsd: 300 }), at(24 * hour + 61, { priceQuote: 3, priceUsd: 300 })] as const;
+    expect(after(head(), fake[0])).toMatchObject({ poolAddress: pool });
+    expect(after(head(), ...fake)).toMatchObject({ poolAddress: other, provenFromS: startS + 24 * hour + 661 });
     expect(placeOf(onCurve(), at(hour + 1))).toBe('rival');
     expect(placeOf(onCurve(), at(24 * hour + 1, { priceQuote: 3 }))).toBe('other');
   });
 
-  it('is replaced at once by a deeper one while only its own trades show it', () => {
+  it('is replaced within seconds by a deeper one while only its own trades show it, not by one that is deep for some slots', () => {
     const main = firstMain(trade({ depthSol: 100, atS: startS }));
-    const deeper = (laterS: number): PoolPrice => trade({ poolAddress: third, depthSol: 111, priceQuote: 1_000, atS: startS + laterS });
-    expect(placeOf(main, deeper(599))).toBe('successor');
+    const deeper = (laterS: number, depthSol = 111): PoolPrice =>
+      trade({ poolAddress: third, depthSol, priceQuote: 1_000, priceUsd: 100_000, atS: startS + laterS });
+    expect(after(main, deeper(580), deeper(589))).toMatchObject({ poolAddress: other });
+    // Not proven either: a deeper pool can replace it in turn.
+    expect(after(main, deeper(580), deeper(590))).toMatchObject({ poolAddress: third, provenFromS: startS + 1_190 });
+    expect(after(main, deeper(580), deeper(585, 0), deeper(590))).toMatchObject({ poolAddress: other });
+    // One that was lent its depth does not keep out the one that has it.
+    const lent = trade({ poolAddress: addressOf(5), depthSol: 5_000, atS: startS + 1 });
+    expect(after(main, lent, ...[2, 12, 22, 32].map((laterS) => deeper(laterS)))).toMatchObject({ poolAddress: third });
+    expect(placeOf(main, deeper(599))).toBe('rival');
     expect(placeOf(main, deeper(600))).toBe('other');
     expect(placeOf(firstMain(trade({ depthSol: 100, atS: startS }), true), deeper(10))).toBe('other');
   });

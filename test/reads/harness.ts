@@ -144,6 +144,12 @@ export class BookHarness {
     return entry;
   }
 
+  /** The answer two seconds later, when the newest price has lasted. */
+  async lasting(mint: string): Promise<TokenInfo> {
+    this.clock.suspend(2_000);
+    return this.info(mint);
+  }
+
   async info(mint: string): Promise<TokenInfo> {
     const outcome = await this.book.find(mint);
     if (!outcome.ok) throw new Error(outcome.reason);

@@ -28,7 +28,7 @@ import {
   type EventPool,
   type PriceSeen,
 } from './normalize.ts';
-import { setCap, takeNamed, takeTick, takeTrade } from './main-pools.ts';
+import { setCaps, takeNamed, takeTick, takeTrade } from './main-pools.ts';
 import { liquidityEvent, poolCreatedEvent } from './pool-events.ts';
 import type { Pool } from './pools.ts';
 import { solUsdAt, type SolUsdAt } from './price.ts';
@@ -89,24 +89,20 @@ export class Emitter {
   creation({ transaction, path, pool, event }: ResolvedEvent<TokenCreated>, buys: readonly VenueTrade[]): void {
     const { tokenProgram, supplyByMint } = pool.token!;
     if (supplyByMint) pool.token!.supplyAtMs = transaction.receivedUs / 1000;
-    const made = newTokenEvent(
-      transaction,
-      path,
-      marketOf(pool),
-      event,
-      event.tokenProgram ?? tokenProgram!,
-      buys,
-      this.#solUsdAt(transaction.receivedUs),
-    );
-    takeNamed(pool.token!, poolPriceOf(made), false);
+    const solUsd = this.#solUsdAt(transaction.receivedUs);
+    const made = newTokenEvent(transaction, path, marketOf(pool), event, event.tokenProgram ?? tokenProgram!, buys, solUsd);
+    takeNamed(pool.token!, poolPriceOf(made), made.slot, false);
+    setCaps(pool.token!, made, solUsd);
     this.counts.newTokens++;
     this.#publish(made);
   }
 
   migration({ transaction, path, venue, pool, event }: ResolvedEvent<CurveMigrated>): void {
     const market: EventPool = { ...marketOf(pool), venue: event.toVenue, poolAddress: event.toPool };
-    const made = migrationEvent(transaction, path, venue.name, market, event, this.#solUsdAt(transaction.receivedUs));
-    if (!transaction.late) takeNamed(pool.token!, poolPriceOf(made), true);
+    const solUsd = this.#solUsdAt(transaction.receivedUs);
+    const made = migrationEvent(transaction, path, venue.name, market, event, solUsd);
+    if (!transaction.late) takeNamed(pool.token!, poolPriceOf(made), made.slot, true);
+    setCaps(pool.token!, made, solUsd);
     this.counts.migrations++;
     this.#publish(made);
   }
@@ -132,7 +128,8 @@ export class Emitter {
   ): void {
     const solUsd = this.#solUsdAt(transaction.receivedUs);
     const made = make({ transaction, path, market: marketOf(pool), flipped: pool.flipped, solUsd });
-    if (pool.token!.main !== null) setCap(pool.token!, made, poolPriceOf(made), solUsd);
+    made.mainPool = pool.token!.main?.poolAddress ?? null;
+    setCaps(pool.token!, made, solUsd);
     this.counts.poolEvents++;
     this.#publish(made);
   }

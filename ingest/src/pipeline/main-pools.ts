@@ -6,8 +6,10 @@ import {
   placeOfRead,
   priceCounts,
   takePlace,
+  unprovenSince,
   type PoolPrice,
 } from '@sluice/shared/market/pools/main-pool.ts';
+import { SettledPrice } from '@sluice/shared/market/pools/settled-price.ts';
 import { inSol, inUsd, quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import { poolsAt, type PoolPlace } from '@sluice/venues/kit/pool-accounts.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
@@ -16,7 +18,7 @@ import type { PriceState, Venue } from '@sluice/venues/seam/venue.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import type { OutgoingPool } from '../publisher/outgoing.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
-import { solUsdAt, valuation, type SolUsdAt } from './price.ts';
+import { capsOf, solUsdAt, type SolUsdAt } from './price.ts';
 import type { Pool, Token } from './pools.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
 
@@ -94,7 +96,7 @@ export class MainPoolReader {
       seen.splice(0, seen.length, priceAt(token, venue, address, account.quoteMint, stateOfReserves(account.reserves), atS, usd));
     }
     const [main] = seen.toSorted((a, b) => (b.depthSol ?? 0) - (a.depthSol ?? 0));
-    if (main === undefined || !takeRead(token, main, curveOver)) return;
+    if (main === undefined || !takeRead(token, main, slot, curveOver)) return;
     const { pool: venue, poolAddress: address, quoteMint, priceQuote, priceUsd } = main;
     const depthSol = main.depthSol ?? 0;
     const news = { mint: token.mint, venue, address, quoteMint, depthSol, slot, main: { atS, priceQuote, priceUsd, curveOver, simulated } };
@@ -130,15 +132,24 @@ function priceAt(
 }
 
 /**
- * Updates the main pool of the token by a trade, and makes the market cap of the event that of the main pool. A late trade changes only the
- * event, unless nothing is known of the token.
+ * Updates the main pool of the token and its price by a trade, and gives the event its market cap. A late trade changes only the event, unless nothing
+ * is known of the token.
  */
 export function takeTrade(token: Token, event: TradeEvent, solUsd: SolUsdAt | null): void {
   const seen = poolPriceOf(event);
-  if (token.main === null) token.main = firstMain(seen);
-  else if (event.late !== true) takePlace(token.main, seen, placeOf(token.main, seen));
-  if (event.curveCompleted === true && token.main.poolAddress === event.poolAddress) token.main.curveOver = true;
-  setCap(token, event, seen, solUsd);
+  const { main } = token;
+  if (main === null || event.late !== true) {
+    const place = placeOf(main, seen);
+    if (main === null) token.main = firstMain(seen);
+    else {
+      if (place === 'successor') beginOther(token, seen);
+      takePlace(main, seen, place);
+    }
+    noteSpot(token, seen, event.slot, event.priceQuoteBefore);
+  }
+  if (event.curveCompleted === true && token.main!.poolAddress === event.poolAddress) token.main!.curveOver = true;
+  event.mainPool = token.main!.poolAddress;
+  setCaps(token, event, solUsd);
 }
 
 /** The same for a price without a trade. It makes its pool the main one only if that is a curve and nothing is known of the token. */
@@ -147,34 +158,51 @@ export function takeTick(token: Token, isCurve: boolean, event: PriceEvent, solU
   if (token.main === null && isCurve) token.main = firstMain(seen);
   const { main } = token;
   if (main?.poolAddress === event.poolAddress && event.late !== true) takePlace(main, { ...seen, atS: main.mainTradedS }, 'main');
-  setCap(token, event, seen, solUsd);
+  if (event.late !== true) noteSpot(token, seen, event.slot, null);
+  event.mainPool = token.main?.poolAddress ?? null;
+  setCaps(token, event, solUsd);
 }
 
 /** Takes the pool that a creation or a migration names as the main one. */
-export function takeNamed(token: Token, seen: PoolPrice, curveOver: boolean): void {
-  if (token.main === null) token.main = firstMain(seen, true);
-  else takePlace(token.main, seen, token.main.poolAddress === seen.poolAddress ? 'main' : 'successor', true);
-  token.main.curveOver = curveOver;
+export function takeNamed(token: Token, seen: PoolPrice, slot: number, curveOver: boolean, before: number | null = null): void {
+  const { main } = token;
+  if (main === null) token.main = firstMain(seen, true);
+  else if (main.poolAddress === seen.poolAddress) takePlace(main, seen, 'main', true);
+  else {
+    beginOther(token, seen);
+    takePlace(main, seen, 'successor', true);
+  }
+  token.main!.curveOver = curveOver;
+  noteSpot(token, seen, slot, before);
 }
 
 /** Takes the main pool as the chain shows it. Returns whether it is the main one. */
-function takeRead(token: Token, seen: PoolPrice, curveOver: boolean): boolean {
+function takeRead(token: Token, seen: PoolPrice, slot: number, curveOver: boolean): boolean {
   if (token.main !== null && placeOfRead(token.main, seen) === 'other') return false;
-  takeNamed(token, seen, curveOver);
+  takeNamed(token, seen, slot, curveOver, seen.priceQuote);
   return true;
 }
 
-/** The price of the event gives the market cap if it is in the main pool and counts; otherwise the last price of the main pool does. */
-export function setCap(
-  token: Token,
-  event: Pick<PriceEvent, 'poolAddress' | 'mainPool' | 'marketCapSol' | 'marketCapUsd'>,
-  seen: PoolPrice,
+/** Another pool becomes the main one. The price that counted before it counts on, unless it is removed, or in another coin. */
+function beginOther(token: Token, { quoteMint, atS }: PoolPrice): void {
+  if (token.main!.quoteMint !== quoteMint || unprovenSince(token.main!, atS) !== null) token.settled = null;
+}
+
+/** Follows the spot price of the main pool. `before`: the spot price before this one, if it is known. */
+function noteSpot(token: Token, seen: PoolPrice, slot: number, before: number | null): void {
+  if (token.main?.poolAddress !== seen.poolAddress || !priceCounts(seen)) return;
+  if (token.settled === null) token.settled = new SettledPrice(slot, seen.priceQuote!, before);
+  else token.settled.note(slot, seen.priceQuote!);
+}
+
+/** The market caps of an event: by the price that counts in its slot. */
+export function setCaps(
+  { main, settled, supply, decimals }: Token,
+  event: Pick<PriceEvent, 'slot' | 'marketCapSol' | 'marketCapUsd'>,
   solUsd: SolUsdAt | null,
 ): void {
-  const { main, supply, decimals } = token;
-  event.mainPool = main?.poolAddress ?? null;
-  if (main?.poolAddress === event.poolAddress && priceCounts(seen)) return;
-  const atMain = main === null ? null : valuation(main.priceQuote, main.quoteMint, supply, decimals!, solUsd);
-  event.marketCapSol = atMain?.marketCapSol ?? null;
-  event.marketCapUsd = atMain?.marketCapUsd ?? null;
+  if (main === null || settled === null) return;
+  const { marketCapSol, marketCapUsd } = capsOf(settled.at(event.slot), main.quoteMint, supply, decimals!, solUsd);
+  event.marketCapSol = marketCapSol;
+  event.marketCapUsd = marketCapUsd;
 }

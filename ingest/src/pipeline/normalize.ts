@@ -74,9 +74,9 @@ export function tradeEvent(
   solUsd: SolUsdAt | null,
   completes: boolean,
 ): TradeEvent {
-  const { baseDecimals, quoteDecimals, quoteMint, supply } = market;
+  const { baseDecimals, quoteDecimals, quoteMint } = market;
   const price = priceOf(trade, baseDecimals, quoteDecimals);
-  const { priceQuote, priceSol, priceUsd, marketCapSol, marketCapUsd } = valuation(price, quoteMint, supply, baseDecimals, solUsd);
+  const { priceQuote, priceSol, priceUsd, marketCapSol, marketCapUsd } = valuation(price, quoteMint, solUsd);
   const quoteUiAmount = toUi(trade.quoteAmount, quoteDecimals);
   const event: TradeEvent = {
     type: 'trade',
@@ -145,11 +145,11 @@ export function accountPrice(
   state: PriceState,
   solUsd: SolUsdAt | null,
 ): PriceEvent | null {
-  const { mint, quoteMint, venue: pool, poolAddress, baseDecimals, quoteDecimals, supply } = market;
+  const { mint, quoteMint, venue: pool, poolAddress, baseDecimals, quoteDecimals } = market;
   const price = priceOf(state, baseDecimals, quoteDecimals);
   if (price === null) return null;
   const values = {
-    ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
+    ...valuation(price, quoteMint, solUsd),
     mainPool: null,
     reserves: state.reserves === null ? null : wireReserves(state.reserves),
     ...(state.depth !== null && { depth: state.depth.toString() }),
@@ -221,7 +221,7 @@ export function newTokenEvent(
     supply: created.supply.toString(),
     decimals: created.decimals,
     initialBuy: initialBuy(created.trader, market, buys),
-    ...valuation(price, quoteMint, created.supply, baseDecimals, solUsd),
+    ...valuation(price, quoteMint, solUsd),
     reserves: wireReserves(reserves),
     traits: [...created.traits],
     creatorFeeBps: created.creatorFeeBps,
@@ -271,7 +271,7 @@ export function migrationEvent(
   migrated: CurveMigrated,
   solUsd: SolUsdAt | null,
 ): MigrationEvent {
-  const { baseDecimals, quoteDecimals, quoteMint, supply } = market;
+  const { baseDecimals, quoteDecimals, quoteMint } = market;
   const price = priceOf({ priceQuote: migrated.quoteAmount, priceBase: migrated.baseAmount }, baseDecimals, quoteDecimals);
   return {
     type: 'migration',
@@ -284,6 +284,6 @@ export function migrationEvent(
     quoteDecimals,
     solAmount: quoteMint === wrappedSolMint ? toUi(migrated.quoteAmount, quoteDecimals) : null,
     migrationFee: migrated.fee.toString(),
-    ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
+    ...valuation(price, quoteMint, solUsd),
   };
 }

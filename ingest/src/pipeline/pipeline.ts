@@ -152,6 +152,7 @@ export class Pipeline {
     if (pool === undefined) return;
     pool.tickSlot = -1;
     pool.tickBase = pool.tickQuote = pool.tradedBase = -1n;
+    if (pool.token?.main?.poolAddress === poolAddress) pool.token.settled?.forget();
   }
 
   /** A slot died, or only the transactions `lives` are in its block: the others no longer wait for anything. */

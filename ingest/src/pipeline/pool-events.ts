@@ -45,7 +45,7 @@ interface PoolEventParts {
 
 export function poolCreatedEvent(parts: PoolEventParts, created: PoolCreated): PoolCreatedEvent {
   const { transaction, path, market, flipped, lpBurned, solUsd } = parts;
-  const { mint, quoteMint, baseDecimals, quoteDecimals, supply } = market;
+  const { mint, quoteMint, baseDecimals, quoteDecimals } = market;
   const given = created.reserves === null ? null : stateOfReserves(created.reserves);
   const state = given !== null && flipped ? flipPrice(given) : given;
   const reserves = state?.reserves ?? null;
@@ -69,7 +69,7 @@ export function poolCreatedEvent(parts: PoolEventParts, created: PoolCreated): P
     valueUsd: usd,
     lpBurned: lpBurned === undefined ? null : String(lpBurned),
     lpLocked: lockedIn(transaction, created.pool),
-    ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
+    ...valuation(price, quoteMint, solUsd),
     mainPool: null,
     reserves: reserves === null ? null : wireReserves(reserves),
   };
@@ -83,7 +83,7 @@ export function liquidityEvent(
   last: Pick<PriceState, 'priceQuote' | 'priceBase'>,
 ): LiquidityEvent {
   const { transaction, path, market, flipped, lpBurned, solUsd } = parts;
-  const { mint, quoteMint, baseDecimals, quoteDecimals, supply } = market;
+  const { mint, quoteMint, baseDecimals, quoteDecimals } = market;
   const { type, provider, lpAmount } = changed;
   const amounts = turned({ base: changed.baseAmount, quote: changed.quoteAmount }, flipped);
   const left = changed.left === null ? null : turned(changed.left, flipped);
@@ -113,7 +113,7 @@ export function liquidityEvent(
     lpAmount: lpAmount === null ? null : String(lpAmount),
     lpBurned: burned === null ? null : String(burned),
     lpLocked: lockedIn(transaction, changed.pool),
-    ...valuation(price, quoteMint, supply, baseDecimals, solUsd),
+    ...valuation(price, quoteMint, solUsd),
     mainPool: null,
     reserves: state === null || state.reserves === null ? null : wireReserves(state.reserves),
     ...(state !== null && state.depth !== null && { depth: String(state.depth) }),

@@ -1,4 +1,5 @@
 import type { MainPool, Mutable } from '@sluice/shared/market/pools/main-pool.ts';
+import type { SettledPrice } from '@sluice/shared/market/pools/settled-price.ts';
 import { isReversedPair, quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type {
@@ -25,6 +26,8 @@ export interface Token {
   tokenProgram: string | null;
   /** Null until a trade, a creation or a read of the chain shows it. */
   main: Mutable<MainPool> | null;
+  /** The price that counts, in the quote coin of the main pool; null while none is known. */
+  settled: SettledPrice | null;
   /** When the chain was read for it, Unix seconds; null if it was not. */
   mainReadS: number | null;
 }
@@ -58,7 +61,7 @@ export interface Pool {
 
 function newToken(mint: string, decimals: number | null): Token {
   const unread = { supply: null, supplyByMint: false, supplyAtMs: Number.NEGATIVE_INFINITY, tokenProgram: null };
-  return { mint, decimals, ...unread, main: null, mainReadS: null };
+  return { mint, decimals, ...unread, main: null, settled: null, mainReadS: null };
 }
 
 /** `supply` is null if the curve's account does not show the true one. */

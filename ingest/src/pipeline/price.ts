@@ -26,25 +26,29 @@ export function solUsdAt(solUsd: SolUsd | null, atMs: number): SolUsdAt | null {
 
 const noPrice: Valuation = { priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null };
 
-/** Values a price: in SOL and USD if the quote coin has such a value, and the market cap if the supply (raw units) is known. */
-export function valuation(
-  priceQuote: number | null,
-  quoteMint: string,
-  supply: bigint | null,
-  baseDecimals: number,
-  solUsd: SolUsdAt | null,
-): Valuation {
+/** A price in SOL and USD if the quote coin has such a value. The market caps follow from another price (`setCaps`). */
+export function valuation(priceQuote: number | null, quoteMint: string, solUsd: SolUsdAt | null): Valuation {
   if (priceQuote === null) return noPrice;
   const priceSol = inSol(priceQuote, quoteMint, solUsd?.price ?? null);
   const priceUsd = inUsd(priceQuote, quoteMint, solUsd?.price ?? null);
+  return { priceQuote, priceSol, priceUsd, marketCapSol: null, marketCapUsd: null };
+}
+
+/** The value of all tokens (`supply`: raw units) at a price of one token. */
+export function capsOf(
+  priceQuote: number,
+  quoteMint: string,
+  supply: bigint | null,
+  decimals: number,
+  solUsd: SolUsdAt | null,
+): Pick<Valuation, 'marketCapSol' | 'marketCapUsd'> {
   // The mint of wrapped SOL states a supply of 0: such a coin has no market cap.
-  const tokens = supply === null || supply === 0n ? null : toUi(supply, baseDecimals);
+  if (supply === null || supply === 0n) return noPrice;
+  const tokens = toUi(supply, decimals);
+  const { priceSol, priceUsd } = valuation(priceQuote, quoteMint, solUsd);
   return {
-    priceQuote,
-    priceSol,
-    priceUsd,
-    marketCapSol: tokens === null || priceSol === null ? null : finite(priceSol * tokens),
-    marketCapUsd: tokens === null || priceUsd === null ? null : finite(priceUsd * tokens),
+    marketCapSol: priceSol === null ? null : finite(priceSol * tokens),
+    marketCapUsd: priceUsd === null ? null : finite(priceUsd * tokens),
   };
 }
 

@@ -106,7 +106,8 @@ export class InProcessMarket implements MarketStore {
 
   async summary(mint: string, nowS: number): Promise<MarketSummary> {
     const fromS = nowS - summarySeconds;
-    const minutes = await this.buckets(mint, '1m', fromS - (fromS % baseIntervals['1m']), nowS + summarySeconds, summarySeconds);
+    const startS = fromS - (fromS % baseIntervals['1m']);
+    const minutes = await this.buckets(mint, '1m', startS, nowS + summarySeconds, summarySeconds, nowS * 1_000_000);
     const state = this.#mints.get(mint);
     const price = state === undefined ? null : currentPrice(state.head, valueOf(state.price), undecidedOf(state));
     return { checkpoint: this.#checkpoint, minutes, price };

@@ -41,8 +41,8 @@ export interface MarketReader {
    */
   buckets(mint: string, interval: BaseInterval, fromS: number, toS: number, limit: number, nowUs?: number): Promise<readonly Bucket[]>;
   /**
-   * The initial state of a warm token, all of one moment: the checkpoint, the minutes of the last 24 hours, and the newest price event of
-   * the main pool (its JSON as published; null if none is stored).
+   * The initial state of a warm token, all of one moment: the checkpoint, the minutes of the last 24 hours, with the prices that count then, and the
+   * newest price event of the main pool (its JSON as published; null if none is stored).
    */
   summary(mint: string, nowS: number): Promise<MarketSummary>;
   /** Trade events (JSON as published), newest first. With `before`, those older than the trade with that id, if it is stored. */

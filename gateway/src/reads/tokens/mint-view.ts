@@ -5,11 +5,14 @@ import {
   firstMain,
   minPriceDepthSol,
   placeOf,
+  priceCounts,
   pricesAgree,
   takePlace,
   type MainPool,
   type Mutable,
 } from '@sluice/shared/market/pools/main-pool.ts';
+import { lastsMs } from '@sluice/shared/market/pools/slot-prices.ts';
+import { SettledPrice } from '@sluice/shared/market/pools/settled-price.ts';
 import type { MarketSummary } from '@sluice/shared/market/market.ts';
 import { inUsd, quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import type { MigrationEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
@@ -56,17 +59,23 @@ export class MintView {
   readonly #pools = new Map<string, PoolState>();
   /** How sure the place of the main pool is, and which pool may replace it; null if there is none. Its prices and depth are those of `main`. */
   #place: Mutable<MainPool> | null = null;
+  /** The price that counts, in the quote coin of the main pool. Null: none is known. */
+  #settled: SettledPrice | null = null;
   #confirmed: PoolState | null = null;
   /** States of the main pool after the confirmed one, at most one for each slot, oldest first. */
   readonly #unconfirmed: PoolState[] = [];
   /** `minutes` contains the entries up to this offset. */
   #countedTo = 0;
 
-  constructor(plan: TokenPlan, facts: TokenFacts, stored: PriceEvent | null, steadyMs: number) {
+  /** `stored`: the newest price event of the main pool that is stored, and `counted`: the price that counted then. */
+  constructor(plan: TokenPlan, facts: TokenFacts, stored: PriceEvent | null, counted: number | null, steadyMs: number) {
     this.plan = plan;
     this.facts = facts;
     this.#read(facts);
     if (stored !== null) this.#onPrice(stored);
+    const { main } = this;
+    if (main !== null && main.address === stored?.poolAddress && main.priceQuote !== null)
+      this.#settled = new SettledPrice(main.slot, main.priceQuote, counted);
     this.refreshedAtMs = steadyMs;
   }
 
@@ -89,6 +98,13 @@ export class MintView {
       if (fate === 'pass') this.#confirmed = state!;
     }
     return this.#confirmed;
+  }
+
+  /** The price that counts, in the quote coin of the main pool: its spot price if that has lasted, else that of a slot. Null if none is known. */
+  counted(nowMs: number): number | null {
+    const { main } = this;
+    if (main === null || main.priceQuote === null) return null;
+    return this.#settled === null || nowMs - main.atMs >= lastsMs ? main.priceQuote : this.#settled.at();
   }
 
   stateOf(address: string): PoolState | null {
@@ -132,6 +148,7 @@ export class MintView {
     if (stays) this.#place!.curveOver = curveOver;
     else if (main === null) this.#place = null;
     else this.#enter(main, curveOver);
+    this.#noteSpot(before);
   }
 
   /** The curve, until it is over; then the deepest pool. */
@@ -170,8 +187,20 @@ export class MintView {
     // A late event adds nothing to the state of a later slot.
     const isOld = event.late === true && main !== null && main.slot > event.slot;
     if (main?.address !== state.address && !isOld) this.#place = this.#placeAfter(event, main, solUsd);
-    if (this.#place?.poolAddress === state.address) this.#addUnconfirmed(state);
+    if (this.#place?.poolAddress === state.address) {
+      if (priceCounts(poolPriceOf(event))) this.#noteSpot(main);
+      this.#addUnconfirmed(state);
+    }
     if (this.#pools.size > maxTokenPools) this.#dropShallowest(solUsd);
+  }
+
+  /** Follows the spot price of the main pool. `before`: the main pool before, whose price counts on if it is in the same coin. */
+  #noteSpot(before: PoolState | null): void {
+    const { main } = this;
+    if (main === null || main.priceQuote === null) return;
+    if (this.#settled === null || before?.quoteMint !== main.quoteMint)
+      this.#settled = new SettledPrice(main.slot, main.priceQuote, null);
+    else this.#settled.note(main.slot, main.priceQuote);
   }
 
   /** Uses the same rule as the stored state of the market. */
@@ -218,6 +247,7 @@ export class MintView {
     const state: PoolState = { ...price, slot, commitment, atMs, source: 'event' };
     this.#pools.set(address, state);
     this.#enter(state, true);
+    this.#noteSpot(main);
     this.#addUnconfirmed(state);
   }
 

@@ -33,7 +33,7 @@ export interface RenderContext {
   readonly nowMs: number;
 }
 
-/** The current price of the main pool. If `reason` is set, all numbers are null. */
+/** The price that counts, of the main pool. If `reason` is set, all numbers are null. */
 export interface PriceNow {
   readonly quote: number | null;
   readonly sol: number | null;
@@ -41,7 +41,7 @@ export interface PriceNow {
   readonly reason: PriceNullReason | null;
 }
 
-export function priceNow(view: MintView, health: MarketHealth, solUsd: SolUsdNow | null): PriceNow {
+export function priceNow(view: MintView, health: MarketHealth, solUsd: SolUsdNow | null, nowMs: number): PriceNow {
   const none = (reason: PriceNullReason): PriceNow => ({ quote: null, sol: null, usd: null, reason });
   const { main } = view;
   if (main === null) return none('no_market');
@@ -50,7 +50,8 @@ export function priceNow(view: MintView, health: MarketHealth, solUsd: SolUsdNow
   if (isTooShallow(main, solUsd?.price ?? null)) return none('no_liquidity');
   const fault = health.fault();
   if (fault !== null) return none(fault);
-  return { quote: main.priceQuote, ...inSolAndUsd(main.priceQuote, main.quoteMint, solUsd?.price ?? null), reason: null };
+  const quote = view.counted(nowMs)!;
+  return { quote, ...inSolAndUsd(quote, main.quoteMint, solUsd?.price ?? null), reason: null };
 }
 
 function confirmedPriceOf(state: PoolState | null, solUsd: SolUsdNow | null): TokenInfo['confirmedPrice'] {
@@ -77,7 +78,7 @@ export function renderToken(token: MintView, { health, creation, offChain, slots
   const identity = facts.identity ?? creation?.identity ?? null;
   const known = traitsOf(facts) ?? creation?.traits ?? null;
   const solUsd = health.solUsd();
-  const price = priceNow(token, health, solUsd);
+  const price = priceNow(token, health, solUsd, nowMs);
   const isPriced = price.reason === null;
   // An old price could be computed from the reserves of that time, so they are withheld together with the price.
   const isOfNow = health.fault() === null;

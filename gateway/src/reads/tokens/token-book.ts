@@ -250,7 +250,9 @@ export class TokenBook {
     if (outcome.kind === 'unreadable') return unavailable('The mint has an unknown form.');
     if (outcome.kind !== 'token') return this.#noMint(mint, outcome.kind);
     const stored = await summary;
-    const token = new MintView(plan, outcome.facts, stored === null ? null : this.#priceOf(mint, stored), this.#options.clock.steadyMs());
+    const price = stored === null ? null : this.#priceOf(mint, stored);
+    const counted = stored?.minutes.at(-1)?.close ?? null;
+    const token = new MintView(plan, outcome.facts, price, counted, this.#options.clock.steadyMs());
     const isWhole = losses === this.#losses;
     this.#join(token, isWhole ? stored : null);
     // If the log lost entries during the read, the result is used for this answer only.

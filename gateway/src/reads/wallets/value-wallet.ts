@@ -67,13 +67,13 @@ function resultOf(paper: NonNullable<WalletValues['paper']>, valueSol: number): 
   return { ...start, resultSol, resultPct: start.startUiAmount > 0 ? (resultSol / start.startUiAmount) * 100 : null };
 }
 
-function valueHolding(held: HeldToken, found: LookedUp, { book, health }: WalletValues, solUsd: SolUsdNow | null): Holding {
+function valueHolding(held: HeldToken, found: LookedUp, { book, health, nowMs }: WalletValues, solUsd: SolUsdNow | null): Holding {
   const identity = found.token === null ? null : book.identityOf(found.token);
   const mint = found.token?.facts.token ?? null;
   const decimals = mint?.decimals ?? null;
   const uiAmount = decimals === null ? null : toUi(held.amount, decimals);
   const nft = mint !== null && mint.decimals === 0 && mint.supply === 1n;
-  const price = priceHolding(held.mint, found, nft, health, solUsd);
+  const price = priceHolding(held.mint, found, nft, health, solUsd, nowMs);
   const value = (of: number | null): number | null => (of === null || uiAmount === null ? null : of * uiAmount);
   return {
     mint: held.mint,
@@ -98,13 +98,20 @@ function valueHolding(held: HeldToken, found: LookedUp, { book, health }: Wallet
 
 type HoldingPrice = Pick<PriceNow, 'sol' | 'usd'> & { readonly reason: UnpricedReason | null };
 
-function priceHolding(mint: string, found: LookedUp, nft: boolean, health: MarketHealth, solUsd: SolUsdNow | null): HoldingPrice {
+function priceHolding(
+  mint: string,
+  found: LookedUp,
+  nft: boolean,
+  health: MarketHealth,
+  solUsd: SolUsdNow | null,
+  nowMs: number,
+): HoldingPrice {
   const none = (reason: UnpricedReason): HoldingPrice => ({ sol: null, usd: null, reason });
   if (found.token === null) return none(found.reason);
   // The value of a quote coin needs no market, only the SOL/USD price.
   if (quoteCoins.has(mint)) return { ...inSolAndUsd(1, mint, solUsd?.price ?? null), reason: null };
   if (nft) return none('nft');
-  const { sol, usd, reason } = priceNow(found.token, health, solUsd);
+  const { sol, usd, reason } = priceNow(found.token, health, solUsd, nowMs);
   return { sol, usd, reason: reason === null && sol === null && usd === null ? 'unknown' : reason };
 }
 

@@ -58,6 +58,8 @@ export const minPriceTradeSol = 0.000_01;
 const deeperBy = 1.1;
 /** How long it must have been deeper, in all its trades, before it replaces a proven pool. Coins that are lent for one transaction do not suffice. */
 const rivalForS = 60;
+/** The same if the main pool is not proven, or is a curve that is over: longer than the slots in which one validator decides what happens. */
+const youngRivalForS = 10;
 /** The prices of two pools of one market differ by less than this factor. A deep pool at another price is no market. */
 const agreementFactor = 3;
 /** A main pool without a trade for this long can be replaced by a pool with `quietDepthPart` of its depth. */
@@ -106,12 +108,12 @@ export type Place = 'main' | 'successor' | 'rival' | 'other';
  * 1. The pool that is known or read from the chain is the main one; if there is none, the first pool seen. A bonding curve replaces any pool until
  *    the curve is complete or has migrated. A migration names its successor.
  * 2. No other pool replaces the main pool unless its price counts (`priceCounts`).
- * 3. A main pool is unproven for its first ten minutes if only its own trades show it. A pool that is deeper by a tenth replaces it at once, and
- *    its prices are removed from the candles.
+ * 3. A main pool is unproven for its first ten minutes if only its own trades show it. A pool that has been deeper by a tenth for ten seconds replaces
+ *    it at any price, and its prices are removed from the candles.
  * 4. A pool replaces a proven one if it has been deeper by a tenth for a minute, and their prices agree. It does not replace a curve that trades.
  * 5. If the main pool had no trade for an hour, a tenth of its depth suffices in rule 4.
- * 6. If the curve is over and its migration was not seen, a pool with a tenth of its depth replaces it at once if the prices agree. After a day
- *    without a trade, it replaces it at any price; the same holds for an ordinary pool.
+ * 6. If the curve is over and its migration was not seen, a pool that has had a tenth of its depth for ten seconds replaces it if the prices agree.
+ *    After a day without a trade, one that has had it for a minute replaces it at any price; the same holds for an ordinary pool.
  */
 export function placeOf(main: MainPool | null, seen: PoolPrice): Place {
   if (main === null) return 'successor';
@@ -124,12 +126,14 @@ export function placeOf(main: MainPool | null, seen: PoolPrice): Place {
   const depthSol = seen.depthSol ?? 0;
   const isTenth = depthSol >= main.depthSol * quietDepthPart;
   const isDeeper = depthSol > main.depthSol * deeperBy;
-  if (isTenth && quietForS > deadS && !isTrading) return 'successor';
-  if (isDeeper && seen.atS < main.provenFromS) return 'successor';
+  const isRivalFor = (seconds: number): Place =>
+    main.rival === seen.poolAddress && seen.atS - main.rivalSinceS >= seconds ? 'successor' : 'rival';
+  if (isTenth && quietForS > deadS && !isTrading) return isRivalFor(rivalForS);
+  if (isDeeper && seen.atS < main.provenFromS) return isRivalFor(youngRivalForS);
   if (!pricesAgree(main, seen)) return 'other';
-  if (isCurve && main.curveOver) return isTenth ? 'successor' : 'other';
+  if (isCurve && main.curveOver) return isTenth ? isRivalFor(youngRivalForS) : 'other';
   if (quietForS > quietS ? !isTenth : !isDeeper || isTrading) return 'other';
-  return main.rival === seen.poolAddress && seen.atS - main.rivalSinceS >= rivalForS ? 'successor' : 'rival';
+  return isRivalFor(rivalForS);
 }
 
 /** The place of the pool that a read of the chain shows as the main one. It does not replace a proven pool that trades. */
@@ -181,13 +185,15 @@ export function takePlace(main: Mutable<MainPool>, seen: PoolPrice, place: Place
   if (place === 'rival' || place === 'other') {
     if (place === 'other' && main.rival === poolAddress) main.rival = '';
     // A rival that stopped trading does not keep others out.
-    if (place !== 'rival' || (main.rival !== '' && atS - main.rivalSinceS <= 2 * rivalForS)) return;
+    const heldForS = 2 * (atS < main.provenFromS ? youngRivalForS : rivalForS);
+    if (place !== 'rival' || (main.rival !== '' && atS - main.rivalSinceS <= heldForS)) return;
     main.rival = poolAddress;
     main.rivalSinceS = atS;
     return;
   }
   if (place === 'successor') {
-    main.provenFromS = isCurveVenue(pool) || main.rival === poolAddress ? 0 : atS + provenAfterS;
+    const wasProven = !isCurveVenue(main.pool) && atS >= main.provenFromS && pricesAgree(main, seen);
+    main.provenFromS = isCurveVenue(pool) || (main.rival === poolAddress && wasProven) ? 0 : atS + provenAfterS;
     main.rival = '';
   }
   if (priceCounts(seen)) {

@@ -87,7 +87,7 @@ export class RedisMarket implements MarketStore {
       fromS: from,
       toS: nowS + summarySeconds,
       limit: summarySeconds,
-      nowUs: Number.POSITIVE_INFINITY,
+      nowUs: nowS * 1_000_000,
     } as const;
     const { checkpoint, price, ...stored } = await this.#read(mint, range);
     return { checkpoint, minutes: currentBuckets(stored, range), price: currentPrice(stored.head, price, stored.undecided) };

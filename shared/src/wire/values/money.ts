@@ -18,14 +18,14 @@ export const quoteCoins: ReadonlyMap<string, QuoteCoin> = new Map([
 /** Value in SOL of an amount of whole quote coins; null if the coin has no known value, or needs a SOL/USD price and there is none. */
 export function inSol(amount: number, quoteMint: string, solUsd: number | null): number | null {
   const unit = quoteCoins.get(quoteMint)?.unit;
-  if (unit === 'sol') return amount;
+  if (unit === 'sol') return finite(amount);
   return unit === undefined || solUsd === null ? null : finite(amount / solUsd);
 }
 
 /** Value in USD of an amount of whole quote coins; null if the coin has no known value, or needs a SOL/USD price and there is none. */
 export function inUsd(amount: number, quoteMint: string, solUsd: number | null): number | null {
   const unit = quoteCoins.get(quoteMint)?.unit;
-  if (unit === 'usd') return amount;
+  if (unit === 'usd') return finite(amount);
   return unit === undefined || solUsd === null ? null : finite(amount * solUsd);
 }
 
