@@ -120,7 +120,7 @@ export interface Trade {
     /** When ingest published the event, Unix microseconds. */
     readonly published: number;
   };
-  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading. */
   readonly late?: true;
   /** Present and true for events of the simulated chain. */
   readonly simulated?: true;
@@ -215,7 +215,7 @@ export interface Price {
     /** When ingest published the event, Unix microseconds. */
     readonly published: number;
   };
-  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading. */
   readonly late?: true;
   /** Present and true for events of the simulated chain. */
   readonly simulated?: true;
@@ -281,7 +281,7 @@ export interface NewToken {
     /** When ingest published the event, Unix microseconds. */
     readonly published: number;
   };
-  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading. */
   readonly late?: true;
   /** Present and true for events of the simulated chain. */
   readonly simulated?: true;
@@ -370,7 +370,7 @@ export interface TokenMetadata {
     /** When ingest published the event, Unix microseconds. */
     readonly published: number;
   };
-  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading. */
   readonly late?: true;
   /** Present and true for events of the simulated chain. */
   readonly simulated?: true;
@@ -437,7 +437,7 @@ export interface Migration {
     /** When ingest published the event, Unix microseconds. */
     readonly published: number;
   };
-  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading. */
   readonly late?: true;
   /** Present and true for events of the simulated chain. */
   readonly simulated?: true;
@@ -493,7 +493,7 @@ export interface PoolCreated {
     /** When ingest published the event, Unix microseconds. */
     readonly published: number;
   };
-  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading. */
   readonly late?: true;
   /** Present and true for events of the simulated chain. */
   readonly simulated?: true;
@@ -567,7 +567,7 @@ export interface LiquidityAdded {
     /** When ingest published the event, Unix microseconds. */
     readonly published: number;
   };
-  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading. */
   readonly late?: true;
   /** Present and true for events of the simulated chain. */
   readonly simulated?: true;
@@ -655,7 +655,7 @@ export interface LiquidityRemoved {
     /** When ingest published the event, Unix microseconds. */
     readonly published: number;
   };
-  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading. */
   readonly late?: true;
   /** Present and true for events of the simulated chain. */
   readonly simulated?: true;
@@ -743,7 +743,7 @@ export interface Candle {
     /** When ingest published the event, Unix microseconds. */
     readonly published: number;
   };
-  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+  /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading. */
   readonly late?: true;
   /** Present and true for events of the simulated chain. */
   readonly simulated?: true;
@@ -1634,7 +1634,7 @@ export interface TokenInfo {
   readonly priceSlot: number | null;
   /** Null if there is no price. */
   readonly priceAgeMs: number | null;
-  /** Newest price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token. */
+  /** Newest spot price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token. */
   readonly confirmedPrice: {
     /** Quote coins for one token. UI number (float64). */
     readonly priceQuote: number;
@@ -1780,7 +1780,7 @@ export interface TradePage {
       /** When ingest published the event, Unix microseconds. */
       readonly published: number;
     };
-    /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading. */
+    /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading. */
     readonly late?: true;
     /** Present and true for events of the simulated chain. */
     readonly simulated?: true;

@@ -139,7 +139,13 @@ describe('from a node to the bus', () => {
     await until('the new SOL/USD', () => Math.round(started.ingest.stats().solUsd?.price ?? 0) === 250);
     source.programAccount(pumpProgram, bondingCurveAddress(addressOf('a')), curveAccountBytes(10n ** 15n, 40_000_000_000n));
     await until('the tick', () => started.events.length === 3);
-    expect(started.events[2]).toMatchObject({ type: 'price', source: 'account', priceSol: 4e-8, marketCapSol: 30_000 / 1_073, simulated: true });
+    expect(started.events[2]).toMatchObject({
+      type: 'price',
+      source: 'account',
+      priceSol: 4e-8,
+      marketCapSol: 30_000 / 1_073,
+      simulated: true,
+    });
   });
 
   it('publishes nothing until the cluster reported its genesis hash', async () => {

@@ -161,7 +161,7 @@ class Trade(TypedDict):
     """Commitment at which the event was seen."""
     ts: EventTimes
     late: NotRequired[Literal[True]]
-    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
+    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading."""
     simulated: NotRequired[Literal[True]]
     """Present and true for events of the simulated chain."""
     side: Side
@@ -242,7 +242,7 @@ class Price(TypedDict):
     """Commitment at which the event was seen."""
     ts: EventTimes
     late: NotRequired[Literal[True]]
-    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
+    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading."""
     simulated: NotRequired[Literal[True]]
     """Present and true for events of the simulated chain."""
     source: Literal["trade", "account"]
@@ -301,7 +301,7 @@ class NewToken(TypedDict):
     """Commitment at which the event was seen."""
     ts: EventTimes
     late: NotRequired[Literal[True]]
-    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
+    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading."""
     simulated: NotRequired[Literal[True]]
     """Present and true for events of the simulated chain."""
     quoteSymbol: Literal["SOL", "USDC"] | None
@@ -367,7 +367,7 @@ class TokenMetadata(TypedDict):
     """Commitment at which the event was seen."""
     ts: EventTimes
     late: NotRequired[Literal[True]]
-    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
+    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading."""
     simulated: NotRequired[Literal[True]]
     """Present and true for events of the simulated chain."""
     name: str
@@ -426,7 +426,7 @@ Migration = TypedDict(
         # Commitment at which the event was seen.
         "commitment": Commitment,
         "ts": EventTimes,
-        # Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading.
+        # Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading.
         "late": NotRequired[Literal[True]],
         # Present and true for events of the simulated chain.
         "simulated": NotRequired[Literal[True]],
@@ -477,7 +477,7 @@ class PoolCreated(TypedDict):
     """Commitment at which the event was seen."""
     ts: EventTimes
     late: NotRequired[Literal[True]]
-    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
+    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading."""
     simulated: NotRequired[Literal[True]]
     """Present and true for events of the simulated chain."""
     creator: str
@@ -538,7 +538,7 @@ class LiquidityAdded(TypedDict):
     """Commitment at which the event was seen."""
     ts: EventTimes
     late: NotRequired[Literal[True]]
-    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
+    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading."""
     simulated: NotRequired[Literal[True]]
     """Present and true for events of the simulated chain."""
     provider: str
@@ -613,7 +613,7 @@ class LiquidityRemoved(TypedDict):
     """Commitment at which the event was seen."""
     ts: EventTimes
     late: NotRequired[Literal[True]]
-    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
+    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading."""
     simulated: NotRequired[Literal[True]]
     """Present and true for events of the simulated chain."""
     provider: str
@@ -688,7 +688,7 @@ class Candle(TypedDict):
     """Commitment at which the event was seen."""
     ts: EventTimes
     late: NotRequired[Literal[True]]
-    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading."""
+    """Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading."""
     simulated: NotRequired[Literal[True]]
     """Present and true for events of the simulated chain."""
     interval: CandleInterval
@@ -1270,7 +1270,7 @@ class TokenInfo(TypedDict):
     priceAgeMs: int | None
     """Null if there is no price."""
     confirmedPrice: TokenInfoConfirmedPrice | None
-    """Newest price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token."""
+    """Newest spot price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token."""
     solUsd: SolUsd | None
     """The SOL/USD price that the USD values use. Null if it is unknown or older than 60 s; the USD values are then null too, unless the quote coin is USDC."""
     marketCapSol: float | None

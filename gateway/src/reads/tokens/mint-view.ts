@@ -198,8 +198,7 @@ export class MintView {
   #noteSpot(before: PoolState | null): void {
     const { main } = this;
     if (main === null || main.priceQuote === null) return;
-    if (this.#settled === null || before?.quoteMint !== main.quoteMint)
-      this.#settled = new SettledPrice(main.slot, main.priceQuote, null);
+    if (this.#settled === null || before?.quoteMint !== main.quoteMint) this.#settled = new SettledPrice(main.slot, main.priceQuote, null);
     else this.#settled.note(main.slot, main.priceQuote);
   }
 

@@ -70,14 +70,13 @@ function tradeOf(event: TradeEvent, supplyOf: SupplyOf): DialectTrade {
   return { pool: event.pool, ...base, ...ofVenue, ...optional('marketCapSol', marketCapSol(event, supplyOf)), ...commonFields(event) };
 }
 
-/** PumpPortal multiplies the price by the usual supply; we do so if the true supply is unknown. */
+/** PumpPortal multiplies the spot price by the usual supply; we do so if the true supply is unknown. Its clients use this cap as the price of a trade. */
 function marketCapSol(
   { marketCapSol: known, priceSol, pool, mint, baseDecimals }: TradeEvent | PoolEvent,
   supplyOf: SupplyOf,
 ): number | null {
-  if (known !== null || priceSol === null) return known;
   const supply = supplyOf(mint) ?? usualSupply(pool, mint);
-  return supply === null ? null : priceSol * toUi(supply, baseDecimals);
+  return supply === null || priceSol === null ? known : priceSol * toUi(supply, baseDecimals);
 }
 
 function reservesOfVenue(

@@ -47,7 +47,7 @@ const common = {
   late: Type.Optional(
     Type.Literal(true, {
       description:
-        'Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its conversions to SOL and USD use the price at the time of reading.',
+        'Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading.',
     }),
   ),
   simulated: Type.Optional(Type.Literal(true, { description: 'Present and true for events of the simulated chain.' })),
@@ -71,7 +71,7 @@ const depth = Type.Optional(
 const priceQuote = Ui('Quote coins for one token in this pool, after the event.');
 const cap = (coin: string) =>
   Nullable(
-    Ui(`Market cap in ${coin}: the price of the token's main pool times the supply.`),
+    Ui(`Market cap in ${coin}: the price of the token's main pool that counts in this slot, times the supply.`),
     'Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL.',
   );
 const valuation = {

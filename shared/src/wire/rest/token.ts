@@ -181,14 +181,14 @@ export const TokenInfo = Titled('tokenInfo', {
   ),
   reserves: Nullable(Reserves, 'Reserves of the main pool, raw integers; null if no current value is known.'),
   priceQuote: Nullable(
-    Ui('Quote coins for one token, from the reserves of the main pool.'),
+    Ui('Quote coins for one token: the price of the main pool that counts. `pools` has its spot price.'),
     'Null if no current price is known; `priceNullReason` has the reason.',
   ),
   priceSol: Nullable(Ui('SOL for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown.'),
   priceUsd: Nullable(Ui('USD for one token, at the current SOL/USD price.'), 'Null if `priceSol` or `solUsd` is.'),
   priceNullReason: Nullable(Type.Enum([...priceNullReasons], { description: priceNullMeaning }), 'Null if there is a price.'),
-  priceSlot: Nullable(Slot('Slot of the reserves behind the price.'), 'Null if there is no price.'),
-  priceAgeMs: Nullable(Ms('Age of these reserves at `asOfMs`. They stay valid until the next trade.'), 'Null if there is no price.'),
+  priceSlot: Nullable(Slot('Slot of the newest state of the main pool.'), 'Null if there is no price.'),
+  priceAgeMs: Nullable(Ms('Age of this state at `asOfMs`. It stays valid until the next trade.'), 'Null if there is no price.'),
   confirmedPrice: Nullable(
     Closed({
       priceQuote: Ui('Quote coins for one token.'),
@@ -196,7 +196,7 @@ export const TokenInfo = Titled('tokenInfo', {
       priceUsd: Nullable(Ui('USD for one token, at the current SOL/USD price.'), 'Null if `priceSol` or `solUsd` is.'),
       slot: Slot('Confirmed slot of the price.'),
     }),
-    'Newest price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token.',
+    'Newest spot price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token.',
   ),
   solUsd: SolUsd,
   marketCapSol: Nullable(
