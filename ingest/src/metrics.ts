@@ -138,8 +138,16 @@ function continuityRows({ continuity, slot }: IngestStats): MetricRow[] {
 }
 
 function venueMetrics({ venues }: IngestStats): Metric[] {
-  return Object.entries(venues).flatMap(([venue, sources]) =>
-    Object.entries(sources).flatMap(([source, { decoded, unknown, malformed }]) => {
+  return Object.entries(venues).flatMap(([venue, { lost, missed, ...sources }]) => [
+    ...metricsOf(
+      metricsPrefix,
+      [
+        ['venue_lost_total', 'Decoded events of a venue that were not published, because their pool or their numbers could not be read.', lost],
+        ['venue_missed_total', 'Gaps between two trades on a curve: no source reported what happened between them.', missed],
+      ],
+      { venue },
+    ),
+    ...Object.entries(sources).flatMap(([source, { decoded, unknown, malformed }]) => {
       const rows: MetricRow[] = [
         ['decoded_total', 'Events and accounts of a venue that were decoded.', decoded],
         ['unknown_total', 'Events and accounts of an unknown kind; the program may have changed.', unknown],
@@ -147,7 +155,7 @@ function venueMetrics({ venues }: IngestStats): Metric[] {
       ];
       return metricsOf(metricsPrefix, rows, { venue, source });
     }),
-  );
+  ]);
 }
 
 /** For `/readyz` of an ingest process. A process that does not lead is as ready as the leader. */

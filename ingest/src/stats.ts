@@ -103,9 +103,11 @@ function readSources({ sources, router }: RunningParts) {
 }
 
 function readVenues(pipeline: Pipeline | undefined) {
-  const venues: Record<string, { events: VenueCounts; accounts: VenueCounts }> = {};
+  const venues: Record<string, { events: VenueCounts; accounts: VenueCounts; lost: number; missed: number }> = {};
   for (const [name, counts] of pipeline?.decoder.counts ?? []) {
-    venues[name] = { events: { ...counts }, accounts: { ...pipeline!.decoder.accountCounts.get(name)! } };
+    const { decoder, lost, emitter } = pipeline!;
+    const events = { lost: lost.get(name) ?? 0, missed: emitter.missed.get(name) ?? 0 };
+    venues[name] = { events: { ...counts }, accounts: { ...decoder.accountCounts.get(name)! }, ...events };
   }
   return venues;
 }

@@ -176,13 +176,39 @@ describe('curves', () => {
     });
   });
 
+  it('publish a creation with the numbers that complete its purchases; without them, lose both with a count', async () => {
+    const config = addressOf('a config');
+    const venue: Venue = {
+      ...pumpVenue,
+      decode: (context, emit) =>
+        pumpVenue.decode(context, (event) => emit(event.type === 'trade' ? { ...event, needs: { account: config, facts: [] } } : event)),
+      constantsOf: (data) => ({ kind: 'decoded', constants: { paid: BigInt(data.at(-1)!) } }),
+      completeTrade: (trade, { paid }) => ({ ...trade, quoteAmount: paid! }),
+    };
+    const curve = addressBytes(curveAddress);
+    const launched = { mint, curve, trader, name: 'a', symbol: 'b', uri: 'c', timestamp: 5, tokenProgram: addressBytes(tokenProgram) };
+    const launchedBy = (owner: string): Harness => {
+      const accounts = new Map([[config, accountJson(owner, Uint8Array.of(7))]]);
+      const harness = createHarness({ accounts, venues: [venue, pumpAmm] });
+      take(harness, pump(createEventBytes(launched), curveBuy()));
+      expect(harness.events).toEqual([]);
+      return harness;
+    };
+    const known = launchedBy(pumpProgram);
+    await until('published', () => known.events.length === 3);
+    expect(known.events[0]).toMatchObject({ type: 'newToken', initialBuy: { quoteAmount: '7' } });
+    const unknown = launchedBy(ammProgram);
+    await until('lost', () => unknown.pipeline.counts.lostEvents === 2);
+    expect([unknown.events, unknown.pipeline.lost.get('pump')]).toEqual([[], 2]);
+  });
+
   it('count a trade that does not follow from the previous one', () => {
     const harness = createHarness();
     take(harness, pump(curveBuy({ virtualToken: 10n ** 15n, tokenAmount: 10n })));
     take(harness, pump(curveBuy({ virtualToken: 10n ** 15n - 10n, tokenAmount: 10n })));
     expect(harness.pipeline.emitter.counts.discontinuities).toBe(0);
     take(harness, pump(curveBuy({ virtualToken: 10n ** 15n - 30n, tokenAmount: 10n })));
-    expect(harness.pipeline.emitter.counts.discontinuities).toBe(1);
+    expect([harness.pipeline.emitter.counts.discontinuities, harness.pipeline.emitter.missed.get('pump')]).toEqual([1, 1]);
   });
 
   it('label all events of simnet, and only those', () => {

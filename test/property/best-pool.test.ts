@@ -45,6 +45,7 @@ const marketOf = (...pools: readonly TradedPool[]): TokenMarket => ({
   decimals: 6,
   tokenProgram: token2022Program,
   accountBytes: 170,
+  malformed: 0,
   unquotable: null,
   pools,
 });

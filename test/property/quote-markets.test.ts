@@ -12,6 +12,7 @@ import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluic
 import { feeOfKind } from '@sluice/venues/seam/fee.ts';
 import * as amm from '@sluice/venues/pump/amm/program.ts';
 import * as pump from '@sluice/venues/pump/curve/program.ts';
+import * as launchlab from '../../venues/src/raydium/launchlab/program.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { expect, test } from 'vitest';
 import type { ChainAccount as SimAccount } from '../simnet/chain.ts';
@@ -313,11 +314,16 @@ test('accounts that are not a mint, have no pool, or cannot be read', async () =
   const short = putCoin(reader, 'short');
   reader.accounts.set(pump.bondingCurveAddress(short), owned(pump.programId, curveData(freshCurve).subarray(0, 40)));
   expect((await markets.read(short)).result).toMatchObject({ kind: 'malformed', venue: 'pump' });
+  // Only the pool of the other venue is left out.
+  const spoiled = putCoin(reader, 'spoiled elsewhere');
+  reader.accounts.set(launchlab.poolOf(spoiled, wrappedSolMint), owned(launchlab.programId, launchlab.accountDiscriminators.pool));
+  const pools = [{ venue: { name: 'pump' } }];
+  expect((await markets.read(spoiled)).result).toMatchObject({ kind: 'market', market: { pools, malformed: 1 } });
   const other = testReader();
   other.accounts.delete(pump.feeConfig);
   const lacking = marketsOf(other);
   expect((await lacking.read(putCoin(other, 'no fees'))).result).toEqual({ kind: 'malformed', venue: 'pump', reason: 'not a FeeConfig' });
-  expect(markets.counts.malformed).toBe(1);
+  expect(markets.counts.malformed).toBe(2);
 });
 
 test('a quote coin that differs with every read ends with an error', async () => {

@@ -65,6 +65,8 @@ export interface EmitterParts {
 /** Converts resolved events to published events, adds their values in SOL and USD, and stores the last price of each pool. */
 export class Emitter {
   readonly counts = noEmitCounts();
+  /** The discontinuities of each venue. */
+  readonly missed = new Map<string, number>();
   readonly #parts: EmitterParts;
 
   constructor(parts: EmitterParts) {
@@ -138,7 +140,7 @@ export class Emitter {
   reserves({ transaction, path, pool, event }: ResolvedEvent<ReservesChanged>): void {
     const { supply } = pool.token!;
     if (supply !== null) pool.token!.supply = supply > event.burned ? supply - event.burned : 0n;
-    if (event.reserves.virtualBase !== null && !isLate(transaction.slot, pool.tickSlot)) pool.tradedBase = event.reserves.virtualBase;
+    if (event.reserves.virtualBase !== null && !isLate(transaction.slot, pool.tickSlot)) pool.tradedReserve = event.reserves.virtualBase;
     const state = priceStateOf(event.reserves, pool);
     if (state === null) {
       this.counts.unpublishedChanges++;
@@ -179,14 +181,16 @@ export class Emitter {
     this.#publish(price);
   }
 
-  /** On a curve only trades change the base reserve. */
-  #checkContinuity(pool: Pool, { side, baseAmount, reserves, needs }: VenueTrade, slot: number): void {
-    // The reserves of a curve of several pieces change their scale.
-    if (!pool.isCurve || reserves === null || needs !== undefined || isLate(slot, pool.tickSlot)) return;
-    const moved = side === 'buy' ? -baseAmount : baseAmount;
-    if (pool.tradedBase >= 0n && pool.tradedBase + moved !== reserves.virtualBase) this.counts.discontinuities++;
+  /** On a curve only trades change the base reserve. If the curve has several pieces, that reserve changes its scale, but the real quote does not. */
+  #checkContinuity(pool: Pool, { side, baseAmount, quoteAmount, reserves, needs }: VenueTrade, slot: number): void {
+    if (!pool.isCurve || reserves === null || isLate(slot, pool.tickSlot)) return;
+    const [moved, shown] = needs === undefined ? [-baseAmount, reserves.virtualBase] : [quoteAmount, reserves.realQuote];
+    if (pool.tradedReserve >= 0n && pool.tradedReserve + (side === 'buy' ? moved : -moved) !== shown) {
+      this.counts.discontinuities++;
+      this.missed.set(pool.venue.name, (this.missed.get(pool.venue.name) ?? 0) + 1);
+    }
     // The buy that empties a curve may go on with the first reserves of the pool that follows.
-    pool.tradedBase = reserves.realBase > 0n ? reserves.virtualBase : -1n;
+    pool.tradedReserve = reserves.realBase > 0n ? shown : -1n;
   }
 
   #solUsdAt(receivedUs: number): SolUsdAt | null {

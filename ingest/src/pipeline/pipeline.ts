@@ -1,6 +1,6 @@
 import { standardMemory, type MemoryBounds } from '@sluice/shared/config/memory-bounds.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { TokenCreated, Venue, VenueTrade } from '@sluice/venues/seam/venue.ts';
+import type { AccountConstants, TokenCreated, Venue, VenueTrade } from '@sluice/venues/seam/venue.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { Loss } from '../report.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
@@ -29,7 +29,7 @@ export const noPipelineCounts = () => ({
   ...noUnfinishedCounts(),
   /** Transactions that showed no event in one sighting, and some in a later one. */
   contradictedSilences: 0,
-  /** Events given up because their pool could not be resolved. */
+  /** Events given up because their pool, or what completes them, could not be read. */
   lostEvents: 0,
 });
 export interface PipelineParts
@@ -57,6 +57,8 @@ interface Placed {
  */
 export class Pipeline {
   readonly counts = noPipelineCounts();
+  /** The lost events of each venue. */
+  readonly lost = new Map<string, number>();
   /** The slot of the first sighting of every transaction, over all endpoints and subscriptions. A later repeat would be published again. */
   readonly seen: Recent<number>;
   readonly decoder: Decoder;
@@ -151,7 +153,7 @@ export class Pipeline {
     const pool = this.book.pool(poolAddress);
     if (pool === undefined) return;
     pool.tickSlot = -1;
-    pool.tickBase = pool.tickQuote = pool.tradedBase = -1n;
+    pool.tickBase = pool.tickQuote = pool.tradedReserve = -1n;
     if (pool.token?.main?.poolAddress === poolAddress) pool.token.settled?.forget();
   }
 
@@ -260,10 +262,13 @@ export class Pipeline {
     const { located, transaction, pool } = placed;
     const { tokenBalances } = transaction;
     if (located.event.type === 'created') {
-      const constants = this.#constantsNeed(located.event, pool);
-      if (constants !== null) return constants;
+      for (const part of [located.event, ...buysOfCreator(transaction, located.event)]) {
+        const constants = this.#constantsNeed(part, pool);
+        if (constants !== null) return constants;
+      }
       const venue = this.#venueByName.get(located.venue)!;
-      if (located.event.needs !== undefined) this.book.learnCreated(venue, this.#completedCreation(venue, located.event));
+      const completed = located.event.needs === undefined ? null : this.#completed(located.event, venue.completeCreated);
+      if (completed !== null) this.book.learnCreated(venue, completed);
     }
     let need = needOfEvent(placed);
     if (need !== null && tokenBalances !== null) {
@@ -316,27 +321,29 @@ export class Pipeline {
     this.#lines.dissolve(line);
   }
 
-  /** A trade with what the account that it needs adds to it, which was read before. */
-  #completedTrade(venue: Venue, event: VenueTrade): VenueTrade {
-    const constants = event.needs === undefined ? undefined : this.book.constants(event.needs.account);
-    return constants === undefined ? event : venue.completeTrade!(event, constants);
+  /** The event with what the account that it needs adds to it, which was read before. Null if it cannot be completed. */
+  #completed<E extends VenueTrade | TokenCreated>(event: E, complete?: (event: E, constants: AccountConstants) => E): E | null {
+    if (event.needs === undefined) return event;
+    const constants = this.book.constants(event.needs.account);
+    return constants === undefined || complete === undefined ? null : complete(event, constants);
   }
 
-  #completedCreation(venue: Venue, event: TokenCreated): TokenCreated {
-    const constants = event.needs === undefined ? undefined : this.book.constants(event.needs.account);
-    return constants === undefined ? event : venue.completeCreated!(event, constants);
-  }
-
-  #publish({ transaction, located: { venue: name, path, event, lpBurned }, pool }: Placed): void {
+  #publish(placed: Placed): void {
+    const { transaction, located, pool } = placed;
+    const { venue: name, path, event, lpBurned } = located;
     const venue = this.#venueByName.get(name)!;
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
-      this.emitter.trade({ event: this.#completedTrade(venue, event), ...base }, completesCurve(transaction, event));
+      const completed = this.#completed(event, venue.completeTrade);
+      if (completed === null) return this.#lose([placed], notCompleted);
+      this.emitter.trade({ event: completed, ...base }, completesCurve(transaction, event));
       this.#resolver.requestSupplyIfDue(pool, transaction.receivedUs / 1000);
       this.#mainPools.readIfInDoubt(pool, tradeSeen(transaction, event));
     } else if (event.type === 'created') {
-      const buys = buysOfCreator(transaction, event).map((buy) => this.#completedTrade(venue, buy));
-      this.emitter.creation({ event: this.#completedCreation(venue, event), ...base }, buys);
+      const completed = this.#completed(event, venue.completeCreated);
+      const buys = buysOfCreator(transaction, event).map((buy) => this.#completed(buy, venue.completeTrade));
+      if (completed === null || !buys.every((buy) => buy !== null)) return this.#lose([placed], notCompleted);
+      this.emitter.creation({ event: completed, ...base }, buys);
     } else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
     else if (event.type === 'reserves') this.emitter.reserves({ event, ...base });
     else if (event.type === 'poolCreated') this.emitter.poolCreated({ event, ...base }, lpBurned);
@@ -347,11 +354,14 @@ export class Pipeline {
     const [first] = placed;
     if (first === undefined) return;
     this.counts.lostEvents += placed.length;
+    for (const { located } of placed) this.lost.set(located.venue, (this.lost.get(located.venue) ?? 0) + 1);
     const { transaction, pool } = first;
     const { signature, slot } = transaction;
     this.#parts.onLoss({ kind: 'events', reason, events: placed.length, signature, slot, pool: pool.address });
   }
 }
+
+const notCompleted = 'the numbers that complete it are not known';
 
 /** The main pool of a token must be read. */
 interface MainNeed {

@@ -53,8 +53,8 @@ export interface Pool {
   tickQuote: bigint;
   /** Depth with that price, if its venue stated it; null if it follows from reserves, and -1 if it is unknown. */
   tickDepth: bigint | null;
-  /** Base reserve after the last published trade, for the continuity check of curves; -1 before the first. */
-  tradedBase: bigint;
+  /** Virtual base, or real quote, after the last published trade, for the continuity check of curves; -1 before the first. */
+  tradedReserve: bigint;
   /** An account was requested to read the supply. */
   supplyAsked: boolean;
 }
@@ -152,7 +152,7 @@ export class PoolBook {
       tickBase: -1n,
       tickQuote: -1n,
       tickDepth: null,
-      tradedBase: -1n,
+      tradedReserve: -1n,
       supplyAsked: false,
     };
     this.#pools.set(address, pool);

@@ -104,7 +104,7 @@ export class PoolResolver {
   }
 
   #learnOne({ pool, isConstants = false }: Need, address: string): Promise<string | null> {
-    return isConstants || address === pool.address ? this.#learnAccount(address, isConstants) : this.#learnMint(address);
+    return isConstants || address === pool.address ? this.#learnAccount(address, pool, isConstants) : this.#learnMint(address);
   }
 
   async #learnMint(address: string): Promise<string | null> {
@@ -115,11 +115,12 @@ export class PoolResolver {
   }
 
   /** Reads an account of a venue. If the account needs others, reads these and decodes again. */
-  async #learnAccount(address: string, isConstants: boolean): Promise<string | null> {
+  async #learnAccount(address: string, pool: Pool, isConstants: boolean): Promise<string | null> {
     const others = new Map<string, Uint8Array>();
     const read = (other: string): Uint8Array | null => others.get(other) ?? null;
     const decode = ({ owner, data }: AccountState): DecodedAccount | DecodedConstants | null => {
-      const venue = this.#parts.venues.get(owner);
+      // The numbers of another program mean something else.
+      const venue = !isConstants || owner === pool.venue.programId ? this.#parts.venues.get(owner) : undefined;
       return (isConstants ? venue?.constantsOf?.(data, read) : venue?.decodeAccount(data, read)) ?? null;
     };
     const faultOf = (state: AccountState): string | null => {

@@ -80,7 +80,7 @@ export interface MarketCounts {
   reads: number;
   /** Requests for a market that was being read already. */
   shared: number;
-  /** Markets whose accounts could not be understood. */
+  /** Markets, or derived pools of a market, whose accounts could not be understood. */
   malformed: number;
   evicted: number;
   /** Coins not warmed because too many were being read. */
@@ -258,7 +258,7 @@ export class Markets {
       },
     });
     const { plan, read, result, disputed, settings, accounts } = answer;
-    if (result.kind === 'malformed') this.counts.malformed++;
+    this.counts.malformed += result.kind === 'market' ? result.market.malformed : Number(result.kind === 'malformed');
     market.plan = plan;
     const { slot, askedAtMs, othersAreLate } = read;
     const ofSettings = { slot: settings.slot, askedAtMs: settings.askedAtMs };
@@ -325,6 +325,6 @@ export function marketMetrics({ hits, reads, shared, malformed }: MarketCounts):
     ['quote_market_hits_total', 'Markets for quotes that were read a moment ago.', hits],
     ['quote_market_reads_total', 'Markets for quotes that were read.', reads],
     ['quote_market_shared_total', 'Requests for a market that was being read already.', shared],
-    ['quote_market_malformed_total', 'Markets whose accounts could not be understood.', malformed],
+    ['quote_market_malformed_total', 'Markets, or pools of markets, whose accounts could not be understood.', malformed],
   ]);
 }

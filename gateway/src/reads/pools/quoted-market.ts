@@ -31,6 +31,8 @@ export interface TokenMarket {
   readonly accountBytes: number;
   /** Derived ones in the order of the venues, the curve before the pool that it moves to; then those of the directory, deepest first. */
   readonly pools: readonly TradedPool[];
+  /** Derived pools that are left out because their accounts could not be understood. */
+  readonly malformed: number;
   readonly unquotable: Unquotable | null;
 }
 
@@ -118,7 +120,7 @@ function planOf(mint: string, quoteMints: readonly string[], pools: MarketPlan['
   return { mint, quoteMints, pools, addresses: [...new Set([mint, ...unusual, ...pools.flatMap(({ addresses }) => addresses)])] };
 }
 
-/** Assembles a market from accounts of one moment. A pool of the directory that cannot be opened is omitted. Never throws. */
+/** Assembles a market from accounts of one moment. A pool that cannot be opened is omitted; without any other, the market is malformed. Never throws. */
 export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): AssembledMarket {
   const decoded = mintAt(accounts, plan.mint);
   if (decoded === null) return { kind: 'no_mint' };
@@ -127,11 +129,15 @@ export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): Assem
   const mintOf = (address: string): QuotedMint | null => quotedMint(address, accounts);
   const opened = new Map<string, Pick<TradedPool, 'venue' | 'pool'>>();
   const further = new Map<string, readonly string[]>();
+  const malformed: Extract<AssembledMarket, { kind: 'malformed' }>[] = [];
   for (const { venue, addresses, hinted } of plan.pools) {
     if (opened.has(addresses[0])) continue;
     const result = venue.quoting!.open(coin, addresses, accounts, mintOf);
     if (result.kind === 'absent' || (result.kind === 'malformed' && hinted)) continue;
-    if (result.kind === 'malformed') return { kind: 'malformed', venue: venue.name, reason: result.reason };
+    if (result.kind === 'malformed') {
+      malformed.push({ kind: 'malformed', venue: venue.name, reason: result.reason });
+      continue;
+    }
     if (result.kind === 'more') {
       further.set(addresses[0], result.addresses);
       continue;
@@ -153,7 +159,10 @@ export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): Assem
     let counts = venue.quoting!.countsTransferFees || !withholds(decoded);
     if (quoteDecimals === undefined) {
       const quoteCoin = mintAt(accounts, pool.quoteMint);
-      if (quoteCoin === null) return { kind: 'malformed', venue: venue.name, reason: 'the quote coin is not a mint' };
+      if (quoteCoin === null) {
+        malformed.push({ kind: 'malformed', venue: venue.name, reason: 'the quote coin is not a mint' });
+        continue;
+      }
       if (quoteCoin.extensions.nonTransferable) unquotable = 'not_transferable';
       counts &&= venue.quoting!.countsTransferFees || !withholds(quoteCoin);
       quoteDecimals = quoteCoin.decimals;
@@ -163,9 +172,11 @@ export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): Assem
     withheld ||= !counts;
     if (counts) pools.push({ venue, pool, quoteDecimals, quoteTokenProgram, quoteAccountBytes });
   }
+  if (malformed[0] !== undefined && pools.length === 0) return malformed[0];
   if (withheld && pools.length === 0) unquotable ??= 'transfer_fee';
   const accountBytes = associatedAccountBytes(decoded);
-  return { kind: 'market', market: { decimals, tokenProgram: ownTokenProgram, accountBytes, pools, unquotable } };
+  const own = { decimals, tokenProgram: ownTokenProgram, accountBytes };
+  return { kind: 'market', market: { ...own, pools, malformed: malformed.length, unquotable } };
 }
 
 function mintAt(accounts: AccountLookup, address: string): Mint | null {
