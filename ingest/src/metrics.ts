@@ -137,16 +137,14 @@ function continuityRows({ continuity, slot }: IngestStats): MetricRow[] {
   ];
 }
 
+const lossRows = (lost: number, missed: number): MetricRow[] => [
+  ['venue_lost_total', 'Decoded events that were not published: their pool, or the numbers that complete them, could not be read.', lost],
+  ['venue_missed_total', 'Gaps between two trades on a curve: no source reported what happened between them.', missed],
+];
+
 function venueMetrics({ venues }: IngestStats): Metric[] {
   return Object.entries(venues).flatMap(([venue, { lost, missed, ...sources }]) => [
-    ...metricsOf(
-      metricsPrefix,
-      [
-        ['venue_lost_total', 'Decoded events of a venue that were not published, because their pool or their numbers could not be read.', lost],
-        ['venue_missed_total', 'Gaps between two trades on a curve: no source reported what happened between them.', missed],
-      ],
-      { venue },
-    ),
+    ...metricsOf(metricsPrefix, lossRows(lost, missed), { venue }),
     ...Object.entries(sources).flatMap(([source, { decoded, unknown, malformed }]) => {
       const rows: MetricRow[] = [
         ['decoded_total', 'Events and accounts of a venue that were decoded.', decoded],

@@ -313,7 +313,10 @@ describe.skipIf(!isPresent)(`a launch by the real program (${note})`, () => {
       baseAmount: '1000000000000',
       reserves: wireReserves(curve().reserves),
     });
+    expect(pipeline.emitter.missed.size).toBe(0);
+    world.run([world.order({ exact: 'baseIn', amount: 10n ** 9n })]); // no source reports it
     await take(world.run([world.order({ exact: 'quoteIn', amount: 10n ** 11n })]).answer, 4);
+    expect(pipeline.emitter.missed).toEqual(new Map([['meteora-dbc', 1]]));
     const { goal, reserves, complete } = curve();
     expect([complete, reserves.realBase, reserves.realQuote >= goal.to]).toEqual([true, 0n, true]);
     expect(published()).toMatchObject({ type: 'trade', side: 'buy', curveCompleted: true, reserves: wireReserves(reserves) });
@@ -361,7 +364,9 @@ describe.skipIf(!isPresent)(`a launch by the real program (${note})`, () => {
     expect(events.map(({ venue, event }) => `${venue} ${event.type}`)).toEqual([
       'meteora-dbc migrated',
       'meteora-damm-v2 poolCreated',
+      'meteora-damm-v2 liquidityLocked',
       'meteora-damm-v2 liquidityAdded',
+      'meteora-damm-v2 liquidityLocked',
     ]);
     const [baseAmount, quoteAmount] = held.map(({ amount }) => amount);
     // Nearly all of the goal of 87.945796097 SOL.

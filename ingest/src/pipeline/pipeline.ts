@@ -267,7 +267,7 @@ export class Pipeline {
         if (constants !== null) return constants;
       }
       const venue = this.#venueByName.get(located.venue)!;
-      const completed = located.event.needs === undefined ? null : this.#completed(located.event, venue.completeCreated);
+      const completed = located.event.needs === undefined ? null : this.#creation(venue, located.event);
       if (completed !== null) this.book.learnCreated(venue, completed);
     }
     let need = needOfEvent(placed);
@@ -322,10 +322,18 @@ export class Pipeline {
   }
 
   /** The event with what the account that it needs adds to it, which was read before. Null if it cannot be completed. */
-  #completed<E extends VenueTrade | TokenCreated>(event: E, complete?: (event: E, constants: AccountConstants) => E): E | null {
+  #completed<E extends VenueTrade | TokenCreated>(event: E, complete: (constants: AccountConstants) => E): E | null {
     if (event.needs === undefined) return event;
     const constants = this.book.constants(event.needs.account);
-    return constants === undefined || complete === undefined ? null : complete(event, constants);
+    return constants === undefined ? null : complete(constants);
+  }
+
+  #trade(venue: Venue, trade: VenueTrade): VenueTrade | null {
+    return this.#completed(trade, (constants) => venue.completeTrade!(trade, constants));
+  }
+
+  #creation(venue: Venue, created: TokenCreated): TokenCreated | null {
+    return this.#completed(created, (constants) => venue.completeCreated!(created, constants));
   }
 
   #publish(placed: Placed): void {
@@ -334,14 +342,14 @@ export class Pipeline {
     const venue = this.#venueByName.get(name)!;
     const base = { transaction, path, venue, pool };
     if (event.type === 'trade') {
-      const completed = this.#completed(event, venue.completeTrade);
+      const completed = this.#trade(venue, event);
       if (completed === null) return this.#lose([placed], notCompleted);
       this.emitter.trade({ event: completed, ...base }, completesCurve(transaction, event));
       this.#resolver.requestSupplyIfDue(pool, transaction.receivedUs / 1000);
       this.#mainPools.readIfInDoubt(pool, tradeSeen(transaction, event));
     } else if (event.type === 'created') {
-      const completed = this.#completed(event, venue.completeCreated);
-      const buys = buysOfCreator(transaction, event).map((buy) => this.#completed(buy, venue.completeTrade));
+      const completed = this.#creation(venue, event);
+      const buys = buysOfCreator(transaction, event).map((buy) => this.#trade(venue, buy));
       if (completed === null || !buys.every((buy) => buy !== null)) return this.#lose([placed], notCompleted);
       this.emitter.creation({ event: completed, ...base }, buys);
     } else if (event.type === 'migrated') this.emitter.migration({ event, ...base });
