@@ -109,23 +109,30 @@ export class Decoder {
     const decoding = this.#decode(sighting);
     if (decoding.kind === 'failed') return decoding;
     const { feePayer, blockTime, index } = decoding;
-    const seen = { signature, slot, commitment, receivedUs, feePayer, blockTime, index, late };
-    if (decoding.kind === 'unusable') {
-      return { kind: 'unusable', transaction: { ...seen, tokenBalances: null, digest: 0, events: [] }, reason: decoding.reason };
-    }
-    const { tokenBalances, digest, events, outcomes, fault, refused } = decoding;
+    const isRead = decoding.kind === 'read';
+    // No spread: see "Garbage collection" in ARCHITECTURE.md.
+    const transaction: DecodedTransaction = {
+      signature,
+      slot,
+      commitment,
+      receivedUs,
+      feePayer,
+      blockTime,
+      index,
+      late,
+      tokenBalances: isRead ? decoding.tokenBalances : null,
+      digest: isRead ? decoding.digest : 0,
+      events: isRead ? decoding.events : [],
+    };
+    if (!isRead) return { kind: 'unusable', transaction, reason: decoding.reason };
+    const { outcomes, fault, refused } = decoding;
     this.#lastOutcomes = outcomes;
     if (counted !== uncounted) {
       this.refusedLookAlikes += refused;
       this.#count(signature, outcomes, counted);
       if (counted !== null) this.noteCounted(counted);
     }
-    return {
-      kind: 'read',
-      transaction: { ...seen, tokenBalances, digest, events },
-      fault,
-      quiet: outcomes.every(({ path }) => path === null),
-    };
+    return { kind: 'read', transaction, fault, quiet: outcomes.every(({ path }) => path === null) };
   }
 
   /** Adds what the last call of `read` has read. */
