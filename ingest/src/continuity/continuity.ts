@@ -51,7 +51,7 @@ export class Continuity {
   readonly #settlement: Settlement;
   readonly #filler: GapFiller;
   /** Slot that is not settled -> pool that its events changed -> signatures of their transactions. */
-  readonly #pools = new Map<number, Map<string, Set<string | null>>>();
+  readonly #pools = new Map<number, Map<string, (string | null)[]>>();
   readonly #held = new Map<string, Sighting>();
   /** Slots that were just confirmed, before settlement has them. */
   #arriving: ReadonlySet<number> = new Set();
@@ -262,7 +262,7 @@ export class Continuity {
     const { pipeline } = this.#parts;
     const lives = (signature: string): boolean => signatures.has(signature);
     const pools = [...(this.#pools.get(slot) ?? [])];
-    const lacking = new Set(pools.flatMap(([, transactions]) => [...transactions].filter((one) => one !== null && !lives(one))));
+    const lacking = new Set(pools.flatMap(([, transactions]) => transactions.filter((one) => one !== null && !lives(one))));
     pipeline.abandon(slot, lives);
     if (lacking.size === 0) return;
     for (const [address, transactions] of pools) {
@@ -289,12 +289,14 @@ export class Continuity {
   }
 
   #note({ slot, poolAddress, signature }: PublishableEvent): void {
-    const pools = this.#pools.get(slot);
-    if (pools !== undefined) pools.set(poolAddress, (pools.get(poolAddress) ?? new Set()).add(signature));
-    else {
-      this.#pools.set(slot, new Map([[poolAddress, new Set([signature])]]));
+    let pools = this.#pools.get(slot);
+    if (pools === undefined) {
+      this.#pools.set(slot, (pools = new Map()));
       if (this.#pools.size > maxSlots) this.#pools.delete(this.#pools.keys().next().value!);
     }
+    const transactions = pools.get(poolAddress);
+    if (transactions === undefined) pools.set(poolAddress, [signature]);
+    else if (transactions.at(-1) !== signature) transactions.push(signature);
   }
 
   #drop(slot: number): void {
