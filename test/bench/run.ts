@@ -17,6 +17,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   auth: () => import('./http/auth.ts'),
   ingest: () => import('./ingest/ingest.ts'),
   bus: () => import('./bus/bus.ts'),
+  'redis-cost': () => import('./bus/redis-cost.ts'),
   market: () => import('./market.ts'),
   fanout: () => import('./stream/fanout.ts'),
   compression: () => import('./stream/compression.ts'),
