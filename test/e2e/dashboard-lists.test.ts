@@ -7,6 +7,7 @@ import { startChromium, type Chromium } from '../support/browser/chromium.ts';
 import { look, watchPage, type Watched } from '../support/browser/page-views.ts';
 import { launchCoin, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
+import { addressOf, poolCreatedEvent, removedEvent } from '../support/events/stream-events.ts';
 import { until } from '../support/gateway.ts';
 
 /** The lists of the page and its search. The chain has no trades but those of this suite. */
@@ -43,13 +44,27 @@ afterAll(async () => {
   await world.close();
 }, testTimeoutMs);
 
-async function openAs(accountId: string): Promise<Page> {
+async function openAs(accountId: string, pools: readonly object[] = []): Promise<Page> {
   const page = await (await chromium.newContext()).newPage();
+  if (pools.length > 0) await addToStream(page, pools);
   const { url } = gateway.gateway;
   watched = watchPage(page, url);
   await page.goto(`${url}/#sign-in=${await linkToken(world.store, accountId)}`);
   await page.locator('.tokens tbody tr').nth(2).waitFor();
   return page;
+}
+
+/** Adds events to the channel `pools` after its subscription, as if ingest had published them: the simulated chain has no liquidity. */
+async function addToStream(page: Page, events: readonly object[]): Promise<void> {
+  await page.routeWebSocket(/\/api\/data/, (socket) => {
+    socket.connectToServer().onMessage((message) => {
+      socket.send(message);
+      const { op, channel, positions } = JSON.parse(String(message)) as Readonly<Record<string, unknown>>;
+      if (op !== 'subscribed' || channel !== 'pools') return;
+      const { seq } = (positions as Readonly<Record<string, { readonly seq: number }>>)['pools'] ?? { seq: 0 };
+      for (const [at, data] of events.entries()) socket.send(JSON.stringify({ topic: 'pools', seq: seq + at + 1, data }));
+    });
+  });
 }
 
 describe('the lists of the page', { timeout: testTimeoutMs }, () => {
@@ -81,7 +96,7 @@ describe('the lists of the page', { timeout: testTimeoutMs }, () => {
       await page.setViewportSize({ width, height });
       const [lines, ends, page_] = await page.evaluate<readonly [readonly number[], readonly number[], number]>(`[
         [...document.querySelectorAll('.filters .row > *')].map((field) => Math.round(field.getBoundingClientRect().bottom)),
-        ['.trades', '.migrations'].map((list) => document.querySelector(list).getBoundingClientRect().bottom),
+        ['.pools', '.migrations'].map((list) => document.querySelector(list).getBoundingClientRect().bottom),
         document.documentElement.scrollHeight,
       ]`);
       expect([width, ...new Set(lines)]).toHaveLength(2);
@@ -89,6 +104,37 @@ describe('the lists of the page', { timeout: testTimeoutMs }, () => {
       expect(page_).toBe(height);
     }
     expect(await look(page, 'lists')).toEqual([]);
+    await page.context().close();
+  });
+
+  it('show pools that open, and warn of one that was drained, on a phone and by keyboard too', async () => {
+    const [mint, wallet] = [twins[0]!.mint, addressOf(73)];
+    const amounts = { tokenAmount: 5_000_000, quoteUiAmount: 12.5, baseDecimals: 6, quoteDecimals: 9, provider: wallet };
+    const moved = { ...amounts, baseAmount: '5000000000000', quoteAmount: '12500000000' };
+    const taken = removedEvent(mint, { ...moved, pool: 'raydium-cpmm', lpBurned: '0', lpLocked: null, quoteLeft: '0', leftUsd: 0 });
+    const page = await openAs(operatorAccountId, [
+      { ...poolCreatedEvent(mint, { ...amounts, pool: 'meteora-damm-v2', lpBurned: '7', lpLocked: '9' }), id: 'opened' },
+      { ...taken, type: 'liquidityAdded', id: 'added', quoteLeft: '12500000000', leftUsd: 4_000 },
+      { ...taken, id: 'taken' },
+    ]);
+    const row = page.locator('.pools tbody tr');
+    await row.nth(2).waitFor();
+    const texts = async () => (await row.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').replace(/ (\d+[smhd]|now)$/, ''));
+    const by = `by ${endsOf(wallet)}`;
+    const opener = `by ${endsOf(poolCreatedEvent(mint).creator)}`;
+    expect(await texts()).toEqual([
+      `TWIN The first Removed drained Raydium CPMM ${by} 12.5 SOL 5.00M tokens $0.00`,
+      `TWIN The first Added Raydium CPMM ${by} 12.5 SOL 5.00M tokens $4.00K`,
+      `TWIN The first New pool LP burned LP locked Meteora DAMM v2 ${opener} 12.5 SOL 5.00M tokens –`,
+    ]);
+    expect(await look(page, 'lists-pools')).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByRole('group', { name: 'List' }).getByRole('button', { name: 'Pools' }).press('Enter');
+    await row.getByText('drained').filter({ visible: true }).waitFor();
+    expect((await page.locator('.pools table').boundingBox())!.width).toBeLessThan(390 - 40);
+    expect(await look(page, 'lists-pools', 'phone')).toEqual([]);
+    await row.first().locator('a.token').press('Enter');
+    await page.locator('.token-head').getByText(endsOf(mint), { exact: true }).waitFor();
     await page.context().close();
   });
 

@@ -148,7 +148,7 @@ describe('the pages of the dashboard with a running market', { timeout: testTime
     await page.getByLabel('Side').selectOption('');
     expect(await look(page, 'live')).toEqual([]);
     // A phone shows one list at a time.
-    for (const list of ['Trades', 'Migrations']) {
+    for (const list of ['Trades', 'Pools', 'Migrations']) {
       await page.setViewportSize(phone);
       await page.getByRole('group', { name: 'List' }).getByRole('button', { name: list }).click();
       const table = page.locator(`.${list.toLowerCase()} table`);

@@ -102,7 +102,7 @@ describe('the guide "Trading in the page"', { timeout: testTimeoutMs }, () => {
   it('2. Find a token', async () => {
     begin('2. Find a token');
     await openSection('Live');
-    for (const name of ['New tokens', 'Trades', 'Migrations']) await heading(name);
+    for (const name of ['New tokens', 'Trades', 'Pools', 'Migrations']) await heading(name);
     await field('Venue').selectOption('pump');
     await field('Size from (SOL)').fill('0.5');
     await button('Clear').click();

@@ -1,4 +1,4 @@
-import { SluiceError, type EventOf, type Migration, type NewToken, type Trade } from '@sluice/client';
+import { SluiceError, type EventOf } from '@sluice/client';
 import { faultText, simulated, sluice } from '../state/server.ts';
 import { soon } from '../state/bounded.ts';
 import { Store } from '../state/store.ts';
@@ -6,7 +6,7 @@ import { learnImage } from '../state/metadata/images.ts';
 import { capOf, forgetCaps, learnCap } from '../state/metadata/market-caps.ts';
 import { learnName, nameOf } from '../state/metadata/names.ts';
 import { EventList } from './event-list.ts';
-import { noFilters, passes, type Known, type LiveFilters } from './filters.ts';
+import { noFilters, passes, type Known, type LiveEvent, type LiveFilters } from './filters.ts';
 
 /** Maximum number of events of a kind that are remembered. Events that the filters hide are forgotten first, so rare matches stay. */
 const maxEvents = 400;
@@ -14,18 +14,15 @@ const maxEvents = 400;
  * Events of the past that the page reads when it is opened, so that the lists are full and recent symbols can be found. A new token is usually two
  * events: itself, and its metadata.
  */
-const past = { newTokens: 1_000, trades: 200, migrations: 100 } as const;
+const past = { newTokens: 1_000, trades: 200, pools: 100, migrations: 100 } as const;
 /** The lists are drawn at most this often, milliseconds: more cannot be read. */
 const drawEveryMs = 300;
 
 export type LiveChannel = keyof typeof past;
+const channels = Object.keys(past) as LiveChannel[];
 
 /** Newest first. */
-export interface FeedState {
-  readonly newTokens: readonly NewToken[];
-  readonly trades: readonly Trade[];
-  readonly migrations: readonly Migration[];
-}
+export type FeedState = { readonly [C in LiveChannel]: readonly Exclude<EventOf<C>, { type: 'retract' | 'tokenMetadata' }>[] };
 export interface Connection {
   readonly state: 'connecting' | 'live' | 'reconnecting' | 'ended';
   readonly detail: string;
@@ -40,7 +37,7 @@ export interface Connection {
 }
 
 const idle: Connection = { state: 'connecting', detail: '', missed: 0, rate: 0, delayMs: null, refused: {} };
-export const feed = new Store<FeedState>({ newTokens: [], trades: [], migrations: [] });
+export const feed = new Store<FeedState>({ newTokens: [], trades: [], pools: [], migrations: [] });
 export const connection = new Store<Connection>(idle);
 /** While true, events are remembered, but the lists do not change. */
 export const isPaused = new Store(false);
@@ -48,20 +45,20 @@ export const isPaused = new Store(false);
 export const filters = new Store<LiveFilters>(noFilters);
 export const known: Known = { nameOf, capOf };
 
-const isShown = (event: NewToken | Trade | Migration): boolean => passes(event, filters.value, known);
-const newTokens = new EventList<NewToken>(maxEvents, isShown);
-const trades = new EventList<Trade>(maxEvents, isShown);
-const migrations = new EventList<Migration>(maxEvents, isShown);
+const isShown = (event: LiveEvent): boolean => passes(event, filters.value, known);
+const lists = Object.fromEntries(channels.map((channel) => [channel, new EventList<LiveEvent>(maxEvents, isShown)])) as Readonly<
+  Record<LiveChannel, EventList<LiveEvent>>
+>;
 let subscriptions: readonly { close(): void }[] = [];
 let events = 0;
 let delayMs: number | null = null;
 
 const draw = soon(() => {
   if (isPaused.value) return;
-  feed.set({ newTokens: newTokens.newestFirst, trades: trades.newestFirst, migrations: migrations.newestFirst });
+  feed.set(Object.fromEntries(channels.map((channel) => [channel, lists[channel].newestFirst])) as unknown as FeedState);
 }, drawEveryMs);
 
-function noteEvent(event: Trade | NewToken | Migration, isPast: boolean): void {
+function noteEvent(event: LiveEvent, isPast: boolean): void {
   const atUs = event.ts.received;
   if (!isPast) {
     events++;
@@ -73,13 +70,14 @@ function noteEvent(event: Trade | NewToken | Migration, isPast: boolean): void {
 }
 
 function retract(id: string): void {
-  for (const list of [newTokens, trades, migrations]) list.remove(id);
+  for (const channel of channels) lists[channel].remove(id);
   draw();
 }
 
 const contents: Readonly<Record<LiveChannel, string>> = {
   newTokens: 'new tokens',
   trades: 'the trades of all tokens',
+  pools: 'pools',
   migrations: 'migrations',
 };
 
@@ -109,7 +107,7 @@ function end(channel: LiveChannel, error: unknown): void {
 }
 
 /** Follows a channel, from its recent past on. */
-function follow<C extends LiveChannel>(channel: C, add: (event: Exclude<EventOf<C>, { type: 'retract' | 'tokenMetadata' }>) => void) {
+function follow(channel: LiveChannel) {
   const subscription = sluice.subscribe<LiveChannel>(channel, {
     onGap: (gap) => {
       // The gateway was behind the one before it. Nothing is lost.
@@ -130,28 +128,24 @@ function follow<C extends LiveChannel>(channel: C, add: (event: Exclude<EventOf<
         return;
       }
       if (event.type === 'newToken') learnName(event.mint, { ...event, createdAtMs: event.ts.received / 1_000 });
-      add(event as Parameters<typeof add>[0]);
+      lists[channel].add(event);
       noteEvent(event, subscription.isPast);
     },
   });
   return subscription;
 }
 
-/** Follows all trades, new tokens and migrations on one connection, until `stopFeed`. */
+/** Follows all lists on one connection, until `stopFeed`. */
 export function startFeed(): void {
   if (subscriptions.length > 0) return;
   connection.set(idle);
-  subscriptions = [
-    follow('newTokens', (event) => newTokens.add(event)),
-    follow('trades', (event) => trades.add(event)),
-    follow('migrations', (event) => migrations.add(event)),
-  ];
+  subscriptions = channels.map(follow);
 }
 
 export function stopFeed(): void {
   for (const subscription of subscriptions) subscription.close();
   subscriptions = [];
-  for (const list of [newTokens, trades, migrations]) list.clear();
+  for (const channel of channels) lists[channel].clear();
   forgetCaps();
   draw();
 }

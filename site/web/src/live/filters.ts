@@ -1,5 +1,8 @@
 import type { Migration, NewToken, Trade } from '@sluice/client';
+import type { PoolEvent } from '../parts/pool-table.tsx';
 import type { TokenName } from '../state/metadata/names.ts';
+
+export type LiveEvent = NewToken | Trade | PoolEvent | Migration;
 
 /** What the lists show. Empty texts filter nothing. */
 export interface LiveFilters {
@@ -66,7 +69,7 @@ function passesToken(mint: string, { token }: LiveFilters, known: Known): boolea
 /** An unknown address passes no filter. */
 const passesAddress = (address: string | null | undefined, part: string): boolean => address?.includes(part.trim()) ?? part.trim() === '';
 
-export function passes(event: NewToken | Trade | Migration, filters: LiveFilters, known: Known): boolean {
+export function passes(event: LiveEvent, filters: LiveFilters, known: Known): boolean {
   const { mint, pool, marketCapUsd } = event;
   const [creator, sol, cap] =
     'initialBuy' in event

@@ -1,5 +1,6 @@
-import type { Migration, NewToken, Trade } from '@sluice/client';
+import type { Migration, NewToken } from '@sluice/client';
 import { venueLabel } from '@sluice/shared/wire/venues.ts';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { readChain, readVenues } from '../state/server.ts';
 import { shortUsd, sol } from '../format/price.ts';
@@ -8,27 +9,29 @@ import { age } from '../format/text.ts';
 import { useLoaded, useNow } from '../parts/hooks.ts';
 import { DocsLink, TokenLink, WalletLink } from '../parts/links.tsx';
 import { Card, Choice, Empty, Field, Select } from '../parts/parts.tsx';
+import { PoolTable } from '../parts/pool-table.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { TradeTable } from '../parts/trade-table.tsx';
 import { useStore } from '../state/store.ts';
 import { interruptedSince } from '../state/stream-state.ts';
 import { useIsOwn } from '../parts/own-wallets.ts';
 import { connection, feed, filters, isPaused, known, type LiveChannel } from './feed.ts';
-import { isNoAmount, noFilters, passes, type LiveFilters } from './filters.ts';
+import { isNoAmount, noFilters, passes, type LiveEvent, type LiveFilters } from './filters.ts';
 import { capOf } from '../state/metadata/market-caps.ts';
 import { nameOf, namesVersion, wantName } from '../state/metadata/names.ts';
 
 const shownRows = 60;
-/** Rows of trades and migrations whose tokens are looked up if the page did not see their creation: those that can be seen, and some more. */
+/** Rows of a list whose tokens are looked up if the page did not see their creation: those that can be seen, and some more. */
 const namedRows = 24;
 /** Ingest may restart, and read other venues then. */
 const readChainMs = 20_000;
-/** A phone shows one of them. */
-const lists = [
-  ['tokens', 'New tokens'],
-  ['trades', 'Trades'],
-  ['migrations', 'Migrations'],
-] as const;
+/** The lists by their channels: name, title, and what an empty one says. A phone shows one of them. */
+const cards: Readonly<Record<LiveChannel, readonly [name: string, title: string, quiet: string]>> = {
+  newTokens: ['tokens', 'New tokens', 'Quiet: no token was created lately.'],
+  trades: ['trades', 'Trades', 'Quiet: nobody has traded lately.'],
+  pools: ['pools', 'Pools', 'Quiet: no pool was opened, filled or emptied lately.'],
+  migrations: ['migrations', 'Migrations', 'Quiet: no token has moved from its bonding curve to a pool lately.'],
+};
 const sides = [
   ['', 'Both'],
   ['buy', 'Buys'],
@@ -39,17 +42,24 @@ const numbers: ReadonlySet<keyof LiveFilters> = new Set(['minSol', 'minCapUsd', 
 export function LivePage() {
   const chosen = useStore(filters);
   const isOwn = useIsOwn();
-  const [list, setList] = useState<(typeof lists)[number][0]>('tokens');
-  const { newTokens, trades, migrations } = useStore(feed);
+  const [list, setList] = useState('tokens');
+  const { newTokens, trades, pools, migrations } = useStore(feed);
   useLoaded(readChain, 'chain', readChainMs);
   useStore(namesVersion);
-  const shownOf = <T extends NewToken | Trade | Migration>(all: readonly T[]): readonly T[] =>
+  const shownOf = <T extends LiveEvent>(all: readonly T[]): readonly T[] =>
     all.filter((event) => passes(event, chosen, known)).slice(0, shownRows);
-  const [shownTokens, shownTrades, shownMigrations] = [shownOf(newTokens), shownOf(trades), shownOf(migrations)];
-  const hasCreator = chosen.creator.trim() !== '';
   // The creator of a token may be what decides whether it is shown.
-  useNames(hasCreator ? trades : shownTrades);
-  useNames(hasCreator ? migrations : shownMigrations);
+  const isNamed = chosen.creator.trim() === '' ? shownOf : <T extends LiveEvent>(all: readonly T[]): readonly T[] => all;
+  useNames(isNamed(trades), isNamed(pools), isNamed(migrations));
+  const card = <T extends LiveEvent>(channel: LiveChannel, all: readonly T[], table: (shown: readonly T[]) => ComponentChildren) => {
+    const shown = shownOf(all);
+    const [name, title] = cards[channel];
+    return (
+      <Card id={`live-${name}`} title={title} class={name}>
+        {shown.length === 0 ? <Why channel={channel} hidden={all.length} /> : table(shown)}
+      </Card>
+    );
+  };
   return (
     <>
       <div class="page-head">
@@ -59,32 +69,25 @@ export function LivePage() {
       </div>
       <Filters chosen={chosen} />
       <div class="phone-only">
-        <Choice name="List" value={list} onChange={setList} options={lists} />
+        <Choice name="List" value={list} onChange={setList} options={Object.values(cards).map(([name, title]) => [name, title] as const)} />
       </div>
       <div class="lists" data-list={list}>
-        <Card id="new-tokens" title="New tokens" class="tokens">
-          {shownTokens.length === 0 ? <Why channel="newTokens" hidden={newTokens.length} /> : <TokenTable tokens={shownTokens} />}
-        </Card>
-        <Card id="all-trades" title="Trades" class="trades">
-          {shownTrades.length === 0 ? <Why channel="trades" hidden={trades.length} /> : <TradeTable trades={shownTrades} isOwn={isOwn} />}
-        </Card>
-        <Card id="all-migrations" title="Migrations" class="migrations">
-          {shownMigrations.length === 0 ? (
-            <Why channel="migrations" hidden={migrations.length} />
-          ) : (
-            <MigrationTable migrations={shownMigrations} />
-          )}
-        </Card>
+        {card('newTokens', newTokens, (shown) => (
+          <TokenTable tokens={shown} />
+        ))}
+        {card('trades', trades, (shown) => (
+          <TradeTable trades={shown} isOwn={isOwn} />
+        ))}
+        {card('pools', pools, (shown) => (
+          <PoolTable events={shown} withTokens />
+        ))}
+        {card('migrations', migrations, (shown) => (
+          <MigrationTable migrations={shown} />
+        ))}
       </div>
     </>
   );
 }
-
-const quiet: Readonly<Record<LiveChannel, string>> = {
-  newTokens: 'Quiet: no token was created lately.',
-  trades: 'Quiet: nobody has traded lately.',
-  migrations: 'Quiet: no token has moved from its bonding curve to a pool lately.',
-};
 
 /** Why a list shows nothing. `hidden`: events that the filters hide. */
 function Why({ channel, hidden }: { readonly channel: LiveChannel; readonly hidden: number }) {
@@ -95,17 +98,19 @@ function Why({ channel, hidden }: { readonly channel: LiveChannel; readonly hidd
     if (refused[channel] !== undefined) return refused[channel];
     if (hidden > 0) return `The filters hide all ${hidden} that were received.`;
     if (paused) return 'Paused.';
-    if (state === 'live') return interrupted ? 'Nothing arrives at present.' : quiet[channel];
+    if (state === 'live') return interrupted ? 'Nothing arrives at present.' : cards[channel][2];
     return state === 'connecting' ? 'Loading …' : `Not connected: ${detail}`;
   };
   return <Empty>{why()}</Empty>;
 }
 
-/** Requests the names of the newest tokens of a list that are not known. */
-function useNames(list: readonly { readonly mint: string }[]): void {
+/** Requests the names of the newest tokens of each list that are not known. */
+function useNames(...lists: readonly (readonly { readonly mint: string }[])[]): void {
   useEffect(() => {
-    const unknown = new Set(list.map(({ mint }) => mint).filter((mint) => nameOf(mint) === null));
-    for (const mint of [...unknown].slice(0, namedRows)) wantName(mint);
+    for (const list of lists) {
+      const unknown = new Set(list.map(({ mint }) => mint).filter((mint) => nameOf(mint) === null));
+      for (const mint of [...unknown].slice(0, namedRows)) wantName(mint);
+    }
   });
 }
 
