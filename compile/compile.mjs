@@ -47,13 +47,7 @@ async function compileInto(outdir) {
   /** @type {typeof import('esbuild')} */
   const { build } = loadOwn('esbuild/lib/main.js');
   const results = await Promise.all([
-    build({
-      ...options,
-      outdir,
-      entryPoints: programs,
-      splitting: true,
-      banner: { js: requireForPackages },
-    }),
+    build({ ...options, outdir, entryPoints: programs, splitting: true, banner: { js: requireForPackages } }),
     build({ ...options, outdir, entryPoints: signer }),
   ]);
   const page = await compileWeb(build, outdir);

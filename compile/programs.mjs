@@ -20,10 +20,7 @@ export const programs = {
 export const signer = { signer: 'trading/src/signer/main.ts' };
 
 /** The page of the dashboard, and the script and style of the documentation, which the gateway serves. */
-export const web = {
-  entries: { web: 'site/web/src/main.tsx', 'web-docs': 'site/web/src/docs/main.tsx' },
-  html: 'site/web/src/page.html',
-};
+export const web = { entries: { web: 'site/web/src/main.tsx', 'web-docs': 'site/web/src/docs/main.tsx' }, html: 'site/web/src/page.html' };
 
 /** The recording that `sluice replay` plays by default. It is copied unchanged. */
 export const exampleRecording = 'cli/commands/replay/example.jsonl.br';

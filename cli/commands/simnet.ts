@@ -44,9 +44,7 @@ const run = action({
     const startAt = (port: number): Promise<Simnet> =>
       startSimnet({ host, port, seed, log, signal, ...(market === undefined ? {} : { market }) });
     const simnet = await (given === null ? atUsualPort(startAt) : startAt(given)).catch((error: unknown) => {
-      throw new CommandError(`The simulated chain cannot listen on ${host}:${given ?? simnetPort}: ${String(error)}`, {
-        cause: error,
-      });
+      throw new CommandError(`The simulated chain cannot listen on ${host}:${given ?? simnetPort}: ${String(error)}`, { cause: error });
     });
     closers.add('simnet', () => simnet.close());
     if (values.json) printJson({ rpcUrl: simnet.rpcUrl, wsUrl: simnet.wsUrl, seed, simulated: true });

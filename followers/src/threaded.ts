@@ -72,11 +72,7 @@ export class ThreadedFollowers {
   }
 
   get #sum(): FollowersStats {
-    return {
-      market: add(this.#past.market, this.#latest.market),
-      pools: add(this.#past.pools, this.#latest.pools),
-      restarts: 0,
-    };
+    return { market: add(this.#past.market, this.#latest.market), pools: add(this.#past.pools, this.#latest.pools), restarts: 0 };
   }
 }
 

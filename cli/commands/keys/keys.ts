@@ -154,8 +154,4 @@ function keyJson(key: StoredKey, nowMs: number): Readonly<Record<string, unknown
   return { id, prefix, plan, scopes, label, accountId, ipRanges, limits, active, createdAtMs, lastUsedAtMs, revokedAtMs, expiresAtMs };
 }
 
-export const command: Command = {
-  about: 'Create and manage API keys.',
-  actions: { create, list, rotate, revoke, reset },
-  more: storeNote,
-};
+export const command: Command = { about: 'Create and manage API keys.', actions: { create, list, rotate, revoke, reset }, more: storeNote };

@@ -43,10 +43,7 @@ export function chainStatus(ingests: readonly BusStatus[]): Status['chain'] {
         ...countsIn(source, 'first', 'holes', 'contradicted'),
         leadMs: amountIn(source, 'leadMs'),
       })),
-    forks: {
-      deadSlots: countIn(recordIn(continuity, 'slots'), 'dead'),
-      retracted: countIn(recordIn(value, 'publisher'), 'retracted'),
-    },
+    forks: { deadSlots: countIn(recordIn(continuity, 'slots'), 'dead'), retracted: countIn(recordIn(value, 'publisher'), 'retracted') },
   };
 }
 

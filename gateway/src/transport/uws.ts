@@ -56,10 +56,7 @@ export async function startUwsTransport(uws: Uws, options: TransportOptions, han
     if (listenSocket !== null) uws.us_listen_socket_close(listenSocket);
     listenSocket = null;
   };
-  const descriptors = new Descriptors(options.log, {
-    pause: closeListener,
-    resume: () => (listenSocket ??= listenOn(port)) !== null,
-  });
+  const descriptors = new Descriptors(options.log, { pause: closeListener, resume: () => (listenSocket ??= listenOn(port)) !== null });
   const stop = (): void => {
     isEnding = true;
     descriptors.close();

@@ -44,13 +44,7 @@ export class LatencyHistogram {
   }
 
   summary(): { count: number; p50: number | null; p90: number | null; p99: number | null; max: number } {
-    return {
-      count: this.#total,
-      p50: this.percentile(0.5),
-      p90: this.percentile(0.9),
-      p99: this.percentile(0.99),
-      max: this.#max,
-    };
+    return { count: this.#total, p50: this.percentile(0.5), p90: this.percentile(0.9), p99: this.percentile(0.99), max: this.#max };
   }
 
   /** In seconds. A value in the same internal bucket as a bound is treated as above the bound. */

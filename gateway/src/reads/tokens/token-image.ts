@@ -10,10 +10,7 @@ export interface TokenImageParts {
 }
 
 /** Anyone can provide an image, so nothing in it may run. (All answers also have `nosniff`, so browsers do not guess another type.) */
-const headers = {
-  'Content-Security-Policy': "sandbox; default-src 'none'",
-  'Cache-Control': 'private, max-age=3600',
-} as const;
+const headers = { 'Content-Security-Policy': "sandbox; default-src 'none'", 'Cache-Control': 'private, max-age=3600' } as const;
 
 /** Permanent faults. The others are temporary. */
 const lasting: ReadonlySet<FetchFault> = new Set<FetchFault>(['refused', 'malformed', 'too_large', 'encoding']);

@@ -22,10 +22,7 @@ export function isPrivate({ topics }: Pick<LogEntry, 'topics'>): boolean {
 }
 
 /** For the bus inside one process, where no one else can publish. */
-export const unsealedEvents: PrivateEvents = {
-  entry: (topic, record) => ({ topics: [topic], record }),
-  open: (entry) => entry,
-};
+export const unsealedEvents: PrivateEvents = { entry: (topic, record) => ({ topics: [topic], record }), open: (entry) => entry };
 
 /** For Redis: the expiry of the event (u48, Unix milliseconds) and the seal over record and topic follow the record. */
 export function sealedEvents(seal: RecordSeal): PrivateEvents {

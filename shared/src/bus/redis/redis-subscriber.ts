@@ -74,11 +74,7 @@ export class RedisSubscriber implements BusSubscriber {
     const live = await LiveConnection.open(
       this.#reader.deployment,
       this.#channel,
-      {
-        onMessage: (bytes) => this.#onLive(bytes),
-        onUp: () => this.#onLiveUp(),
-        onDown: () => this.#onLiveDown(),
-      },
+      { onMessage: (bytes) => this.#onLive(bytes), onUp: () => this.#onLiveUp(), onDown: () => this.#onLiveDown() },
       this.#log,
     );
     this.#live = live;

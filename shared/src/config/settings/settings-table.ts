@@ -54,18 +54,13 @@ const specs = {
       'Addresses of Yellowstone gRPC endpoints, comma-separated, `https://` or, without TLS, `http://`. They are used in addition to `SOLANA_RPC_URL`.',
     example: 'https://grpc.example.com:443',
   },
-  SOLANA_GRPC_TOKEN: {
-    meaning: 'Token for `SOLANA_GRPC_URL`, sent to each as the header `x-token`. Not set: none is sent.',
-  },
+  SOLANA_GRPC_TOKEN: { meaning: 'Token for `SOLANA_GRPC_URL`, sent to each as the header `x-token`. Not set: none is sent.' },
   SIMNET_SPEED: {
     default: '1',
     meaning: 'Speed of the simulated market, 1 to 50. At 1 it has 8 trades per second and a new token every 2.5 seconds.',
     example: '10',
   },
-  DATA_DIR: {
-    default: '.data',
-    meaning: 'Data folder. It contains the embedded store (API keys, wallets, orders) and the pepper.',
-  },
+  DATA_DIR: { default: '.data', meaning: 'Data folder. It contains the embedded store (API keys, wallets, orders) and the pepper.' },
   DATABASE_URL: {
     meaning:
       'Address of PostgreSQL as the store, for gateways on several machines: `postgres://` or `postgresql://`. Not set: the store is SQLite in `DATA_DIR`.',
@@ -200,9 +195,7 @@ const specs = {
     meaning:
       '`trace` `debug` `info` `warn` `error` `fatal` `silent`. Logs are written to stderr as JSON, or as readable text on a terminal. `start` shows only warnings and errors unless this is set.',
   },
-  SLUICE_API_KEY: {
-    meaning: 'API key that `sluice watch` uses. Not set: it creates a temporary key.',
-  },
+  SLUICE_API_KEY: { meaning: 'API key that `sluice watch` uses. Not set: it creates a temporary key.' },
 } as const satisfies Readonly<Record<string, Omit<SettingSpec, 'name' | 'default'> & { readonly default?: string }>>;
 
 export type SettingName = keyof typeof specs;

@@ -32,10 +32,5 @@ export function decodeTokenAccount(programId: string, data: Uint8Array): TokenAc
   const state = data[108];
   if (state !== 1 && state !== 2) return null;
   const view = new DataView(data.buffer, data.byteOffset, data.length);
-  return {
-    mint: encodeBase58(data, 0, 32),
-    owner: encodeBase58(data, 32, 32),
-    amount: view.getBigUint64(64, true),
-    frozen: state === 2,
-  };
+  return { mint: encodeBase58(data, 0, 32), owner: encodeBase58(data, 32, 32), amount: view.getBigUint64(64, true), frozen: state === 2 };
 }

@@ -3,14 +3,7 @@ import { tokenAddress } from '../addresses/derived.ts';
 import { associatedTokenProgram, computeBudgetProgram, systemProgram } from '../well-known.ts';
 
 /** Source: the programs' `instruction.rs`. One tag byte (a u32 for the system program), then little-endian arguments. */
-const tag = {
-  computeUnitLimit: 2,
-  computeUnitPrice: 3,
-  systemTransfer: 2,
-  createIdempotent: 1,
-  closeAccount: 9,
-  syncNative: 17,
-} as const;
+const tag = { computeUnitLimit: 2, computeUnitPrice: 3, systemTransfer: 2, createIdempotent: 1, closeAccount: 9, syncNative: 17 } as const;
 
 export const readonlyAccount = (address: string): AccountMeta => ({ address, signer: false, writable: false });
 export const writableAccount = (address: string): AccountMeta => ({ address, signer: false, writable: true });

@@ -133,11 +133,7 @@ export const PriceEvent = event('price', 'A price tick, from a trade or from a c
   priceQuote,
   mainPool,
   solUsd: Nullable(
-    Closed({
-      price: Ui('USD for one SOL.'),
-      slot: Slot(),
-      ageMs: Count('Age of that price when the event was made, milliseconds.'),
-    }),
+    Closed({ price: Ui('USD for one SOL.'), slot: Slot(), ageMs: Count('Age of that price when the event was made, milliseconds.') }),
     'The SOL/USD price that the USD values use; null if it is unknown.',
   ),
   reserves: ReservesOrNull,
@@ -160,10 +156,7 @@ const creation = {
   creator: Address('Creator, who receives the creator fee.'),
 } as const;
 const initialBuy = Nullable(InitialBuy, 'What the creating wallet bought in the same transaction.');
-const traits = {
-  traits: Traits,
-  creatorFeeBps: Bps('Creator fee that was set for this token; 0 if the venue decides.'),
-} as const;
+const traits = { traits: Traits, creatorFeeBps: Bps('Creator fee that was set for this token; 0 if the venue decides.') } as const;
 
 export const NewTokenEvent = event('newToken', 'A token was created.', {
   type: Type.Literal('newToken'),
@@ -203,14 +196,7 @@ export const metadataFields = {
 export const TokenMetadataEvent = event(
   'tokenMetadata',
   'The document at the `uri` of a new token was read. The event repeats the fields of the creation that filters use, so a filter passes the metadata of exactly the tokens whose `newToken` it passes.',
-  {
-    type: Type.Literal('tokenMetadata'),
-    ...common,
-    ...creation,
-    initialBuy,
-    ...traits,
-    ...metadataFields,
-  },
+  { type: Type.Literal('tokenMetadata'), ...common, ...creation, initialBuy, ...traits, ...metadataFields },
 );
 
 export const MigrationEvent = event('migration', 'A completed curve moved to a pool; `pool` and `poolAddress` are the destination.', {
@@ -228,10 +214,7 @@ export const MigrationEvent = event('migration', 'A completed curve moved to a p
   ...valuation,
 });
 
-const poolPair = {
-  baseDecimals: Decimals(),
-  quoteDecimals: Decimals(),
-} as const;
+const poolPair = { baseDecimals: Decimals(), quoteDecimals: Decimals() } as const;
 const value = (coin: string) => Nullable(Ui(`Value of both amounts in ${coin}, at the price in this event.`), 'Null if it is unknown.');
 const LpTokens = (what: string, unknown: string) => Nullable(Raw(what), unknown);
 const lockedLp = {

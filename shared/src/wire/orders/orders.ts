@@ -73,9 +73,7 @@ const OrderFill = Group('What the transaction did, read from the landed transact
 export const OrderFault = Closed({
   code: Type.Enum(Object.keys(errorTable) as ErrorCode[], { description: 'From the table of errors.' }),
   message: FreeText('For people.'),
-  details: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'Further data; the table of errors shows the fields of each code.',
-  }),
+  details: Type.Record(Type.String(), Type.Unknown(), { description: 'Further data; the table of errors shows the fields of each code.' }),
 });
 
 /** The fields of an order in answers and events. */

@@ -51,15 +51,9 @@ const searchIndex = Titled('search index', {
       title: Type.String({ maxLength: 200, description: 'Title of the page.', examples: ['Errors'] }),
       sections: Type.Array(
         Closed({
-          anchor: Type.String({
-            maxLength: 200,
-            description: 'What follows `#` in its address; empty at the beginning of the page.',
-          }),
+          anchor: Type.String({ maxLength: 200, description: 'What follows `#` in its address; empty at the beginning of the page.' }),
           title: Type.String({ maxLength: 300, description: 'Its heading; empty at the beginning of the page.' }),
-          text: Type.String({
-            maxLength: 100_000,
-            description: 'Words below the heading, including field names and code, in one line.',
-          }),
+          text: Type.String({ maxLength: 100_000, description: 'Words below the heading, including field names and code, in one line.' }),
         }),
         { maxItems: 1_000, description: 'Parts of the page that have an address, in their order.' },
       ),

@@ -13,11 +13,7 @@ export const Limit = (what: string, { default: preset, max }: { readonly default
 export const Venue = (description: string) => Type.Enum([...venueNames], { description });
 
 export const SolUsd = Nullable(
-  Closed({
-    price: Ui('USD for one SOL.'),
-    slot: Slot('Slot of that price.'),
-    ageMs: Ms('Age of that price at `asOfMs`.'),
-  }),
+  Closed({ price: Ui('USD for one SOL.'), slot: Slot('Slot of that price.'), ageMs: Ms('Age of that price at `asOfMs`.') }),
   'The SOL/USD price that the USD values use. Null if it is unknown or older than 60 s; the USD values are then null too, unless the quote coin is USDC.',
 );
 

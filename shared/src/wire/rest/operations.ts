@@ -33,10 +33,7 @@ const Host = () =>
 const partNames = ['bus', 'ingest', 'store', 'clock', 'limits', 'chain', 'trading'];
 const PartReports = Type.Record(
   Type.String(),
-  Closed({
-    ok: Type.Boolean(),
-    reason: Nullable(FreeText(), 'What is wrong; null if the part works.'),
-  }),
+  Closed({ ok: Type.Boolean(), reason: Nullable(FreeText(), 'What is wrong; null if the part works.') }),
   { description: `The parts that the gateway needs: ${partNames.map((name) => `\`${name}\``).join(', ')}.` },
 );
 const TradingRole = Nullable(
@@ -126,9 +123,7 @@ const Status = Titled('status', {
     }),
     { maxItems: maxSources, description: 'The nodes from which ingest processes receive the chain.' },
   ),
-  cluster: Closed({
-    simulated: Nullable(Type.Boolean(), 'Whether the chain is simulated; null while no ingest process reports it.'),
-  }),
+  cluster: Closed({ simulated: Nullable(Type.Boolean(), 'Whether the chain is simulated; null while no ingest process reports it.') }),
   endpoints: Type.Array(
     Closed({
       endpoint: Type.Integer({ minimum: 1, maximum: maxEndpoints, description: 'Its place in `SOLANA_RPC_URL`, from 1.' }),

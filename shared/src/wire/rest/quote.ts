@@ -73,10 +73,7 @@ export type QuoteObject = Static<typeof QuoteObject>;
 const notAll = { sellAll: { const: false } };
 /** Which fields go together. */
 const quoteForms = [
-  {
-    properties: { side: { const: 'buy' }, amount: { type: 'number', exclusiveMinimum: 0 }, ...notAll },
-    required: ['amount'],
-  },
+  { properties: { side: { const: 'buy' }, amount: { type: 'number', exclusiveMinimum: 0 }, ...notAll }, required: ['amount'] },
   { properties: { side: { const: 'sell' }, amount: { type: 'number', exclusiveMinimum: 0 }, ...notAll }, required: ['amount'] },
   {
     properties: { side: { const: 'sell' }, amount: { type: 'string', pattern: percentPattern }, ...notAll },

@@ -18,9 +18,6 @@ export const wsTicketEndpoint = defineEndpoint({
       RequestedIp('The only IP address that may use the ticket. It replaces the addresses to which the key is limited.'),
     ),
   }),
-  answer: Titled('ticket', {
-    ticket: Ticket('43 characters that need no escaping in a URL.'),
-    expiresInMs: Ms('Time until it expires.'),
-  }),
+  answer: Titled('ticket', { ticket: Ticket('43 characters that need no escaping in a URL.'), expiresInMs: Ms('Time until it expires.') }),
   errors: ['UPSTREAM_UNAVAILABLE'],
 });

@@ -46,9 +46,7 @@ const Extensions = Group('Extensions of the mint that affect holders. All null o
   ),
   permanentDelegate: Nullable(Address('May move or burn the tokens of every holder.'), 'Null: no one may.'),
   defaultAccountState: Nullable(
-    Type.Enum(['initialized', 'frozen'], {
-      description: 'State of new token accounts. A `frozen` account can neither receive nor send.',
-    }),
+    Type.Enum(['initialized', 'frozen'], { description: 'State of new token accounts. A `frozen` account can neither receive nor send.' }),
     'Null if the mint has no such extension.',
   ),
   nonTransferable: Type.Boolean({ description: 'Tokens cannot be moved, only burned.' }),

@@ -138,10 +138,7 @@ const tradeFields = {
 } as const;
 
 const Simulation = Nullable(
-  Closed({
-    unitsConsumed: Count('Compute units.'),
-    slot: Slot('Slot of the state that the simulation used.'),
-  }),
+  Closed({ unitsConsumed: Count('Compute units.'), slot: Slot('Slot of the state that the simulation used.') }),
   'The simulation that the transaction passed; null if there was none.',
 );
 
@@ -162,10 +159,7 @@ export type TradeAnswer = Static<typeof TradeAnswer>;
 const expiryMeaning = 'Whole seconds in which the transaction can still land, at the current speed of the chain.';
 
 const TransactionAnswer = Titled('transaction answer', {
-  transaction: Base64('The unsigned transaction (v0, one signer: `publicKey`), base64.', {
-    minLength: 4,
-    maxLength: maxTransactionChars,
-  }),
+  transaction: Base64('The unsigned transaction (v0, one signer: `publicKey`), base64.', { minLength: 4, maxLength: maxTransactionChars }),
   ...tradeFields,
   blockhash: Address('Blockhash of the transaction.'),
   lastValidBlockHeight: BlockHeight('Last block height at which the transaction can land.'),

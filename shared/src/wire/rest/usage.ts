@@ -14,10 +14,7 @@ export const Usage = Titled('usage', {
     prefix: KeyPrefix('The part of the key that is not secret.'),
     label: Nullable(Type.String({ minLength: 1, maxLength: maxLabelChars }), 'The note of its owner; null if there is none.'),
     scopes: Type.Array(Type.Enum([...scopes]), { maxItems: scopes.length, description: 'What the key may be used for.' }),
-    ipRanges: Type.Array(IpRange(), {
-      maxItems: maxIpRanges,
-      description: 'Addresses and CIDR ranges that may use the key; empty: any.',
-    }),
+    ipRanges: Type.Array(IpRange(), { maxItems: maxIpRanges, description: 'Addresses and CIDR ranges that may use the key; empty: any.' }),
     expiresAtMs: Nullable(UnixMs(), 'When the secret of this request expires, Unix time in milliseconds; null if it does not expire.'),
   }),
   plan: Group('The limits of the plan, with those that were set for this key.', { name: Type.Enum([...planNames]), ...planFields }),

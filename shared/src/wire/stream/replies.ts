@@ -120,11 +120,7 @@ export const ErrorReply = reply('error', 'The reply to a refused command; `id` i
 export const Heartbeat = notice(
   'heartbeat',
   'Sent every second, in several messages if one would be too long: the newest `seq` of the topics of this connection (with more than 100 topics: of those that changed).',
-  {
-    ts: UnixUs("The gateway's clock, Unix microseconds."),
-    slotAgeMs: SlotAge,
-    positions: Type.Record(Type.String(), Position),
-  },
+  { ts: UnixUs("The gateway's clock, Unix microseconds."), slotAgeMs: SlotAge, positions: Type.Record(Type.String(), Position) },
 );
 export const Gap = notice(
   'gap',

@@ -27,16 +27,7 @@ export interface Known {
   capOf(mint: string): number | null;
 }
 
-export const noFilters: LiveFilters = {
-  venue: '',
-  token: '',
-  creator: '',
-  trader: '',
-  minSol: '',
-  minCapUsd: '',
-  maxCapUsd: '',
-  side: '',
-};
+export const noFilters: LiveFilters = { venue: '', token: '', creator: '', trader: '', minSol: '', minCapUsd: '', maxCapUsd: '', side: '' };
 
 /** `1.5`, `20k`, `3M`, `1,000`; null if the text is no number. A comma separates thousands only. */
 function amountOf(text: string): number | null {

@@ -211,10 +211,7 @@ function failures(spec: EndpointSpec, errorSchema: JsonObject): JsonObject {
 
 function errorExample(code: ErrorCode): JsonObject {
   const { message, retryable } = errorBody(code);
-  return {
-    summary: message,
-    value: { error: { code, message, retryable, details: {} }, requestId: '01JD2Q6M7N8P9RSTVWXYZ01234' },
-  };
+  return { summary: message, value: { error: { code, message, retryable, details: {} }, requestId: '01JD2Q6M7N8P9RSTVWXYZ01234' } };
 }
 
 /** The table of errors, for both documents. */
