@@ -8,7 +8,10 @@ import { describe, expect, it } from 'vitest';
 import { Decoder } from '../../ingest/src/pipeline/decode.ts';
 import { meteoraDlmm } from '../../venues/src/meteora/dlmm/index.ts';
 import { binArrayAddress, eventAuthority, programId } from '../../venues/src/meteora/dlmm/program.ts';
+import { createHarness } from '../ingest/harness.ts';
 import { completed } from '../support/events/decoded.ts';
+import { until } from '../support/until.ts';
+import { wholeSighting } from '../ingest/sightings.ts';
 import { fixtureBytes, fixtureJson, fixturesNote, fixturesPresent } from './fixtures.ts';
 
 interface Swap {
@@ -119,11 +122,32 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on DLMM (${fixturesNote})`, ()
         baseAmount: 2_499_999_995n,
         quoteAmount: 344_901_992n,
         lpAmount: null,
-        left: null,
+        // What both vaults hold.
+        left: { base: 41_120_839_339_754n, quote: 865_678_956_324n },
         state: null,
         timestamp: null,
       },
     ]);
+  });
+
+  it('liquidity in a pair without a known price is published with the price of its account, or without one', async () => {
+    const answer = (fixtureJson('venues/meteora-dlmm/add_liquidity_2LZBWdD5N9xb.json') as { readonly result: unknown }).result;
+    const data = [fixtureBytes(`accounts/meteora-dlmm/${pairs[0]}/lb_pair.bin`).toString('base64'), 'base64'];
+    const account = { owner: programId, lamports: 1, executable: false, rentEpoch: 0, data };
+    const seen = async (accounts: ReadonlyMap<string, unknown>): Promise<readonly unknown[]> => {
+      const harness = createHarness({ accounts });
+      harness.pipeline.takeNew(wholeSighting(answer));
+      await until('published', () => harness.events.length > 0);
+      return harness.events;
+    };
+    const left = { type: 'liquidityAdded', baseLeft: '41120839339754', quoteLeft: '865678956324' };
+    const known = await seen(new Map([['5rCf1DM8LjKTw4YqhnoLcngyZYeNnQqztScTogYHAS6', account]]));
+    const priceQuote = expect.closeTo(1_448.298_166, 5) as number;
+    expect(known).toMatchObject([
+      { ...left, priceQuote },
+      { type: 'price', priceQuote },
+    ]);
+    expect(await seen(new Map())).toMatchObject([{ ...left, priceQuote: null }]);
   });
 
   it.each(pairs)('the pair %s has the price of its active bin', (address) => {

@@ -105,12 +105,22 @@ it.each([
   const emitting = { programId, accounts, data: Buffer.from(instruction, 'hex'), inner, at: -1 };
   const events: VenueEvent[] = [];
   const event = data.u64(30n).u64(0n).done();
+  const tokenBalances = accounts.map((account, at) => ({
+    account,
+    mint: `mint ${at}`,
+    owner: pool,
+    decimals: 6,
+    before: 0n,
+    after: BigInt(at),
+  }));
   decode(
-    { record: 'event', data: event, text: null, instruction: () => emitting, feePayer: null, tokenBalances: null },
+    { record: 'event', data: event, text: null, instruction: () => emitting, feePayer: null, tokenBalances },
     (one) => void events.push(one),
   );
+  const [base, quote] = user === 2 ? [7, 8] : [11, 12];
   const amounts = { baseAmount: type === 'liquidityAdded' ? 970n : 1_000n, quoteAmount: 500n };
-  const rest = { pair: null, lpAmount: null, left: null, state: null, timestamp: null };
+  const pair = { baseMint: `mint ${base}`, quoteMint: `mint ${quote}` };
+  const rest = { pair, lpAmount: null, left: { base: BigInt(base), quote: BigInt(quote) }, state: null, timestamp: null };
   expect(events).toEqual([{ type, pool, provider: accounts[user], ...amounts, ...rest }]);
 });
 

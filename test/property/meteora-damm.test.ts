@@ -214,8 +214,10 @@ describe('records by the IDL', () => {
       });
       const reserves = mode === 2 ? { virtualBase: 6n, virtualQuote: 7n, realBase: 6n, realQuote: 7n } : null;
       const coins = { baseMint: address(2), quoteMint: address(3), baseDecimals: null, quoteDecimals: null };
+      const state = { priceQuote: 16n, priceBase: 2n ** 128n, reserves: null, depth: 0n };
+      const opening = mode === 2 ? {} : { opening: { state, held: { base: 6n, quote: 7n } } };
       expect(decoded(data, adding).events).toEqual([
-        { type: 'poolCreated', pool, ...coins, reserves, creator: address(4), timestamp: null },
+        { type: 'poolCreated', pool, ...coins, reserves, ...opening, creator: address(4), timestamp: null },
       ]);
     }
   });

@@ -13,6 +13,7 @@ import {
   token2022Program,
   tokenProgram,
 } from '@sluice/shared/solana/well-known.ts';
+import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { QuotedMint, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { raydiumClmm } from '../../venues/src/raydium/clmm/index.ts';
 import { config as configAt, pool as poolAt, poolLength, tickArray, tickArrayLength } from '../../venues/src/raydium/clmm/layout.ts';
@@ -442,8 +443,17 @@ it.skipIf(!isPresent)('liquidity of a position comes and goes in the real progra
     const before = balances();
     const result = machine.run([change], change === changes[0] ? [trader, nft] : [trader]);
     if (result.failed) throw new Error(`${result.error}\n${result.logs.join('\n')}`);
-    const moved = balances().map((amount, coin) => amount - before[coin]!);
-    const reading = decoder.read(wholeSighting(result.answer));
+    const after = balances();
+    const moved = after.map((amount, coin) => amount - before[coin]!);
+    const { accountKeys } = readTransaction(result.answer) as TransactionView;
+    const postTokenBalances = vaults.map((vault, coin) => ({
+      accountIndex: accountKeys.indexOf(vault),
+      mint: mints[coin],
+      owner: poolAddress,
+      uiTokenAmount: { amount: String(after[coin]), decimals: 6 },
+    }));
+    const { answer } = result as { readonly answer: { readonly meta: object } };
+    const reading = decoder.read(wholeSighting({ ...answer, meta: { ...answer.meta, preTokenBalances: [], postTokenBalances } }));
     const events = reading.kind === 'read' ? reading.transaction.events.map(({ event }) => event) : [];
     expect(events).toHaveLength(1);
     const [event] = events;
@@ -451,6 +461,7 @@ it.skipIf(!isPresent)('liquidity of a position comes and goes in the real progra
     const { pool, provider, baseAmount, quoteAmount } = event;
     const sign = event.type === 'liquidityAdded' ? 1n : -1n;
     expect([pool, provider, baseAmount * sign, quoteAmount * sign]).toEqual([poolAddress, trader.publicKey, ...moved]);
+    expect(event.left).toEqual({ base: after[0], quote: after[1] });
     return event.type;
   });
   expect(kinds).toEqual(['liquidityAdded', 'liquidityAdded', 'liquidityRemoved']);

@@ -12,6 +12,7 @@ import type {
 import { poolPriceOf } from '@sluice/shared/market/pools/depth.ts';
 import type { PoolEvent } from '@sluice/shared/wire/events/events.ts';
 import { flipPrice } from '@sluice/venues/seam/price.ts';
+import { depthWithin } from '@sluice/venues/kit/concentrated.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { isLate } from '@sluice/shared/solana/slots.ts';
 import type { PublishableEvent } from '../publisher/outgoing.ts';
@@ -208,9 +209,12 @@ function lastPriceOf({ tickBase, tickQuote, openedBase, openedQuote }: Pool): Pi
   return tickBase >= 0n ? { priceQuote: tickQuote, priceBase: tickBase } : { priceQuote: openedQuote, priceBase: openedBase };
 }
 
-/** Liquidity does not move the price, and changes the depth in the ratio of what is left. Null if the price or the rest is not known. */
+/**
+ * Liquidity does not move the price, and changes the depth in the ratio of what is left. If positions have ranges of their own, the depth is at most what is
+ * left. Null if the price or the rest is not known.
+ */
 function stateOfRest(
-  { type, left, quoteAmount }: LiquidityChanged,
+  { type, left, quoteAmount, lpAmount }: LiquidityChanged,
   { priceQuote, priceBase }: Pick<PriceState, 'priceQuote' | 'priceBase'>,
   depth: bigint | null,
 ): PriceState | null {
@@ -219,6 +223,10 @@ function stateOfRest(
   if (depth === null) {
     const reserves = { virtualBase: base, virtualQuote: (base * priceQuote) / priceBase, realBase: base, realQuote: quote };
     return { priceQuote, priceBase, reserves, depth: null };
+  }
+  if (lpAmount === null) {
+    const known = { priceQuote, priceBase, reserves: null, depth: depth < 0n ? null : depth };
+    return { ...known, depth: quote === 0n ? 0n : depthWithin(known, base, quote) };
   }
   const before = type === 'liquidityAdded' ? quote - quoteAmount : quote + quoteAmount;
   const isKnown = quote === 0n || (depth >= 0n && before > 0n);

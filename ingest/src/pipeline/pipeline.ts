@@ -275,6 +275,10 @@ export class Pipeline {
       learnDecimals(pool, tokenBalances);
       need = needOfEvent(placed);
     }
+    if (need === null && needsPrice(placed)) {
+      pool.priceAsked = true;
+      return { pool, addresses: [pool.address], isPrice: true };
+    }
     if (need !== null || located.event.type !== 'trade') return need;
     const constants = this.#constantsNeed(located.event, pool);
     if (constants !== null || !this.#mainPools.isNeeded(pool)) return constants;
@@ -296,7 +300,10 @@ export class Pipeline {
 
   /** Returns null, or why it failed. A main pool that cannot be read holds no event back. */
   async #learn(need: Need | MainNeed): Promise<string | null> {
-    if (!('mainOf' in need)) return this.#resolver.learn(need);
+    if (!('mainOf' in need)) {
+      const fault = await this.#resolver.learn(need);
+      return need.isPrice === true ? null : fault;
+    }
     await this.#mainPools.read(need.mainOf, need.seen);
     return null;
   }
@@ -384,6 +391,12 @@ function tradeSeen({ slot, blockTime, receivedUs }: DecodedTransaction, { timest
 function needOfEvent({ located: { event }, pool }: Placed): Need | null {
   if (event.type === 'liquidityLocked' || event.type === 'completed') return null;
   return needOf(pool, event.type === 'created' && event.tokenProgram === null);
+}
+
+/** Liquidity does not move the price. If none was seen in a pool that does not show its price with it, the account of the pool has it. */
+function needsPrice({ located: { event }, pool }: Placed): boolean {
+  const isLiquidity = event.type === 'liquidityAdded' || event.type === 'liquidityRemoved';
+  return isLiquidity && event.state === null && pool.tickBase < 0n && pool.openedBase < 0n && !pool.priceAsked;
 }
 
 function buysOfCreator({ events }: DecodedTransaction, { pool, trader }: TokenCreated): VenueTrade[] {

@@ -4,22 +4,16 @@ import type { LiquidityEvent, PoolCreatedEvent } from '@sluice/shared/wire/event
 import { inSolAndUsd } from '@sluice/shared/wire/values/money.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { flipPrice, priceOf, wireReserves } from '@sluice/venues/seam/price.ts';
-import type { LiquidityChanged, PoolCreated, PriceState } from '@sluice/venues/seam/venue.ts';
+import type { LiquidityChanged, PoolAmounts, PoolCreated, PriceState } from '@sluice/venues/seam/venue.ts';
 import type { LocatedEvent } from '../sources/decode/transaction-decoder.ts';
 import type { DecodedTransaction } from './decode.ts';
 import { placeOf, type EventPool } from './normalize.ts';
 import { valuation, type SolUsdAt } from './price.ts';
 
-/** Raw amounts of both coins of a pool. */
-interface Amounts {
-  readonly base: bigint;
-  readonly quote: bigint;
-}
-
-const turned = ({ base, quote }: Amounts, flipped: boolean): Amounts => (flipped ? { base: quote, quote: base } : { base, quote });
+const turned = ({ base, quote }: PoolAmounts, flipped: boolean): PoolAmounts => (flipped ? { base: quote, quote: base } : { base, quote });
 
 /** Value of both amounts at a price of the token in quote coins. Null if it is unknown. */
-function valueOf({ base, quote }: Amounts, price: number | null, market: EventPool, solUsd: SolUsdAt | null) {
+function valueOf({ base, quote }: PoolAmounts, price: number | null, market: EventPool, solUsd: SolUsdAt | null) {
   if (base > 0n && price === null) return { sol: null, usd: null };
   const coins = toUi(quote, market.quoteDecimals) + toUi(base, market.baseDecimals) * (price ?? 0);
   return inSolAndUsd(coins, market.quoteMint, solUsd?.price ?? null);
@@ -46,10 +40,12 @@ interface PoolEventParts {
 export function poolCreatedEvent(parts: PoolEventParts, created: PoolCreated): PoolCreatedEvent {
   const { transaction, path, market, flipped, lpBurned, solUsd } = parts;
   const { mint, quoteMint, baseDecimals, quoteDecimals } = market;
-  const given = created.reserves === null ? null : stateOfReserves(created.reserves);
+  const held = created.opening?.held ?? null;
+  // Anybody can open an empty pool at any price.
+  const given = created.reserves !== null ? stateOfReserves(created.reserves) : held !== null ? created.opening!.state : null;
   const state = given !== null && flipped ? flipPrice(given) : given;
   const reserves = state?.reserves ?? null;
-  const amounts = reserves === null ? null : { base: reserves.realBase, quote: reserves.realQuote };
+  const amounts = reserves !== null ? { base: reserves.realBase, quote: reserves.realQuote } : held && turned(held, flipped);
   const price = state === null ? null : priceOf(state, baseDecimals, quoteDecimals);
   const { sol, usd } = amounts === null ? { sol: null, usd: null } : valueOf(amounts, price, market, solUsd);
   const quoteUiAmount = amounts === null ? null : toUi(amounts.quote, quoteDecimals);

@@ -6,11 +6,13 @@ import type {
   AccountConstants,
   CurveMigrated,
   PoolCreated,
+  PriceState,
   TokenCreated,
   Venue,
   VenueAccount,
   VenueTrade,
 } from '@sluice/venues/seam/venue.ts';
+import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 
 /** Facts about a token, shared by all its pools. */
@@ -44,7 +46,7 @@ export interface Pool {
   flipped: boolean;
   /** Supply from the curve's account, as in `CurveAccount`; undefined before the account was seen. */
   curveSupply: bigint | null | undefined;
-  /** Reserves that give the price with which the pool was opened; -1 if that was not seen. */
+  /** The price with which the pool was opened, or that its account showed before any was published; -1 if neither was seen. */
   openedBase: bigint;
   openedQuote: bigint;
   /** Slot and exact price (`tickQuote / tickBase`, as the program has the pair) of the last price published. */
@@ -55,6 +57,8 @@ export interface Pool {
   tickDepth: bigint | null;
   /** Virtual base, or real quote, after the last published trade, for the continuity check of curves; -1 before the first. */
   tradedReserve: bigint;
+  /** The account was read, or requested for the price. */
+  priceAsked: boolean;
   /** An account was requested to read the supply. */
   supplyAsked: boolean;
 }
@@ -68,6 +72,14 @@ function newToken(mint: string, decimals: number | null): Token {
 function learnCurveSupply(token: Token, supply: bigint | null): void {
   if (supply === null) token.supplyByMint = true;
   else if (!token.supplyByMint) token.supply = supply;
+}
+
+/** The price of a pool of which none was published. */
+function learnPrice(pool: Pool, { priceBase, priceQuote, reserves, depth }: PriceState): void {
+  if (pool.tickBase >= 0n) return;
+  pool.openedBase = priceBase;
+  pool.openedQuote = priceQuote;
+  pool.tickDepth = reserves === null ? (depth ?? -1n) : null;
 }
 
 /** Learns the decimals of a pool's coins that a transaction's balances show. */
@@ -153,6 +165,7 @@ export class PoolBook {
       tickQuote: -1n,
       tickDepth: null,
       tradedReserve: -1n,
+      priceAsked: false,
       supplyAsked: false,
     };
     this.#pools.set(address, pool);
@@ -188,10 +201,8 @@ export class PoolBook {
     const [base, quote] = pool.flipped ? [pool.quote!, pool.token!] : [pool.token!, pool.quote!];
     base.decimals ??= event.baseDecimals;
     quote.decimals ??= event.quoteDecimals;
-    if (event.reserves !== null) {
-      pool.openedBase = event.reserves.virtualBase;
-      pool.openedQuote = event.reserves.virtualQuote;
-    }
+    const state = event.reserves === null ? event.opening?.state : stateOfReserves(event.reserves);
+    if (state !== undefined) learnPrice(pool, state);
     return pool;
   }
 
@@ -205,6 +216,8 @@ export class PoolBook {
     if (account.type === 'pool') {
       const known = this.#learnPair(venue, address, account.baseMint, account.quoteMint);
       if (account.supplyByMint) known.token!.supplyByMint = true;
+      known.priceAsked = true;
+      if (account.price !== null) learnPrice(known, account.price);
       return known;
     }
     const pool = this.poolAt(venue, address);

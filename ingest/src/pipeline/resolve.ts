@@ -13,6 +13,8 @@ export interface Need {
   readonly addresses: readonly string[];
   /** The only address is the account that trades `need`. */
   readonly isConstants?: boolean;
+  /** Without the price that the account shows, the events are published too. */
+  readonly isPrice?: boolean;
 }
 
 /** The endpoint may be some slots behind the one that reported the pool. */

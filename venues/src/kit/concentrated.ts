@@ -57,9 +57,9 @@ export function depthWithin({ depth, priceQuote, priceBase }: PriceState, base: 
   return [depth, quote, worthOfBase].reduce((least, amount) => (amount < least ? amount : least));
 }
 
-/** Liquidity of a position that came or went. Its pool shows what is left, and the price. */
+/** Liquidity of a position that came or went. It does not move the price. */
 export function positionChanged(
-  changed: Pick<LiquidityChanged, 'type' | 'pool' | 'pair' | 'provider' | 'baseAmount' | 'quoteAmount'>,
+  changed: Pick<LiquidityChanged, 'type' | 'pool' | 'pair' | 'provider' | 'baseAmount' | 'quoteAmount' | 'left'>,
 ): LiquidityChanged {
-  return { ...changed, lpAmount: null, left: null, state: null, timestamp: null };
+  return { ...changed, lpAmount: null, state: null, timestamp: null };
 }

@@ -1,6 +1,6 @@
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { feesIn } from '../seam/fee.ts';
-import type { Fee, Pair, PriceState, VenueTrade } from '../seam/venue.ts';
+import type { Fee, Pair, PoolAmounts, PriceState, VenueTrade } from '../seam/venue.ts';
 
 const basisPoints = 10_000n;
 
@@ -58,6 +58,17 @@ export function pairOf(
   const mintOf = (vault: string | undefined): string | undefined => balances?.find(({ account }) => account === vault)?.mint;
   const [baseMint, quoteMint] = [mintOf(baseVault), mintOf(quoteVault)];
   return baseMint === undefined || quoteMint === undefined ? null : { baseMint, quoteMint };
+}
+
+/** What two vaults hold after the transaction; null if the balances do not show it. */
+export function heldIn(
+  balances: readonly TokenBalance[] | null,
+  baseVault: string | undefined,
+  quoteVault: string | undefined,
+): PoolAmounts | null {
+  const heldBy = (vault: string | undefined): bigint | undefined => balances?.find(({ account }) => account === vault)?.after;
+  const [base, quote] = [heldBy(baseVault), heldBy(quoteVault)];
+  return base === undefined || quote === undefined ? null : { base, quote };
 }
 
 /** Null if the balances do not show the coin. */

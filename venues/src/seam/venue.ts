@@ -256,8 +256,16 @@ export interface PoolCreated {
   readonly quoteDecimals: number | null;
   /** Null for a pool whose price does not follow from reserves. */
   readonly reserves: PoolReserves | null;
+  /** Of such a pool: its first price, and what it holds; null if it opens empty. Absent if the transaction does not show the price. */
+  readonly opening?: { readonly state: PriceState; readonly held: PoolAmounts | null };
   readonly creator: string;
   readonly timestamp: number | null;
+}
+
+/** Raw amounts of both coins of a pool, in the program's order. */
+export interface PoolAmounts {
+  readonly base: bigint;
+  readonly quote: bigint;
 }
 
 /** Somebody put liquidity into a pool, or took it out. Trades and collected fees are no such events. */
@@ -275,8 +283,11 @@ export interface LiquidityChanged {
    * LP tokens that were made or burned. For positions: units of liquidity, if all positions of the pool have the same range, and otherwise null.
    */
   readonly lpAmount: bigint | null;
-  /** What the pool has afterwards, without fees that wait in the vaults; null if the transaction does not show it. */
-  readonly left: { readonly base: bigint; readonly quote: bigint } | null;
+  /**
+   * What the pool has afterwards, without fees that wait in the vaults. Null if the transaction does not show it. If `lpAmount` is null, it is what the
+   * vaults hold after the transaction, because nothing shows the fees of each position.
+   */
+  readonly left: PoolAmounts | null;
   /** Price and depth afterwards; null if the transaction does not show them. */
   readonly state: PriceState | null;
   readonly timestamp: number | null;

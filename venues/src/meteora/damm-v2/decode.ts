@@ -146,9 +146,11 @@ function readOpening(reader: BorshReader, { tokenBalances }: DecodeContext): Ven
   if (reader.bool()) reader.skip(feeParameters.dynamic);
   reader.skip(33); // lowest and highest price, activation_type
   const mode = reader.u8();
-  reader.skip(42); // liquidity, price, activation_point, flags
+  reader.skip(16); // liquidity
+  const sqrtPrice = reader.u128();
+  reader.skip(10); // activation_point, flags
   const [a, b] = [reader.u64(), reader.u64()];
-  if (mode > compounding) return 'has an invalid field';
+  if (mode > compounding || (mode !== compounding && sqrtPrice === 0n)) return 'has an invalid field';
   return {
     type: 'poolCreated',
     pool,
@@ -157,6 +159,7 @@ function readOpening(reader: BorshReader, { tokenBalances }: DecodeContext): Ven
     baseDecimals: decimalsOf(tokenBalances, baseMint),
     quoteDecimals: decimalsOf(tokenBalances, quoteMint),
     reserves: mode === compounding ? sameReserves(a, b) : null,
+    ...(mode !== compounding && { opening: { state: stateOfHeld({ sqrtPrice, a, b }), held: { base: a, quote: b } } }),
     creator,
     timestamp: null,
   };

@@ -1,10 +1,10 @@
-import type { BorshReader } from '@sluice/shared/solana/encoding/bytes.ts';
+import { hasPrefix, viewOf, type BorshReader } from '@sluice/shared/solana/encoding/bytes.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { token2022Program } from '@sluice/shared/solana/well-known.ts';
 import { positionChanged } from '../../kit/concentrated.ts';
 import { dividedUp } from '../../kit/constant-product.ts';
 import { accountDecoder, malformed, noTerms, recordDecoder } from '../../kit/decode.ts';
-import { decimalsOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
+import { decimalsOf, heldIn, swapTrade, type Charge } from '../../kit/swap-trade.ts';
 import { sentFrom } from '../../kit/transfers.ts';
 import type {
   AccountConstants,
@@ -130,13 +130,14 @@ export function completeTrade(trade: VenueTrade, { binStep }: AccountConstants):
 }
 
 function readCreated(reader: BorshReader, context: DecodeContext): VenueEvent | string | null {
-  const pool = reader.address();
-  reader.skip(2); // bin_step
+  const [pool, binStep] = [reader.address(), reader.u16()];
   const [baseMint, quoteMint] = [reader.address(), reader.address()];
   const emitting = context.instruction();
   if (emitting === null) return null;
-  const creator = emitting.accounts[program.funderAccount];
+  const { accounts, data } = emitting;
+  const creator = accounts[program.funderAccount];
   if (creator === undefined) return 'was emitted by an instruction without accounts';
+  const isKnown = data.length >= 12 && program.openingInstructions.some((discriminator) => hasPrefix(data, discriminator));
   return {
     type: 'poolCreated',
     pool,
@@ -145,6 +146,7 @@ function readCreated(reader: BorshReader, context: DecodeContext): VenueEvent | 
     baseDecimals: decimalsOf(context.tokenBalances, baseMint),
     quoteDecimals: decimalsOf(context.tokenBalances, quoteMint),
     reserves: null,
+    ...(isKnown && { opening: { state: stateOfBin(binStep, viewOf(data).getInt32(8, true)), held: null } }),
     creator,
     timestamp: null,
   };
@@ -156,8 +158,10 @@ function liquidityOf(
 ): LiquidityChanged | null {
   const emitting = context.instruction();
   if (emitting === null) return null;
+  const { reserveX, reserveY } = program.liquidityAccounts;
   const pair = pairAt(emitting, context.tokenBalances, changed.pool, program.liquidityAccounts);
-  return positionChanged({ ...changed, pair });
+  const left = pair === null ? null : heldIn(context.tokenBalances, emitting.accounts[reserveX], emitting.accounts[reserveY]);
+  return positionChanged({ ...changed, pair, left });
 }
 
 const readLiquidity =

@@ -19,7 +19,11 @@ export const accountDiscriminators = { pair: bytes('210b3162b565b10d'), binArray
 /** Places among the accounts, the same in all six instructions that swap. */
 export const swapAccounts = { pair: 0, reserveX: 2, reserveY: 3, userIn: 4, mintX: 6, mintY: 7, programX: 11, programY: 12 } as const;
 /** Of the instructions that move liquidity in both coins. Those for one coin name only that coin. */
-export const liquidityAccounts = { pair: 1, mintX: 7, mintY: 8 } as const;
+export const liquidityAccounts = { pair: 1, reserveX: 5, reserveY: 6, mintX: 7, mintY: 8 } as const;
+/** All instructions that open a pair. The active bin is their first argument. */
+export const openingInstructions = ['2d9aedd2dd0fa65c', '493b2478ed536cc6', '2e2729876fb7c840', 'f349817e3313f16b', '6c66d555fb033515'].map(
+  bytes,
+);
 /** Who pays for a new pair, in all instructions that open one. */
 export const funderAccount = 8;
 

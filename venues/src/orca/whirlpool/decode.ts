@@ -3,7 +3,7 @@ import { hasPrefix, u128At, viewOf, type BorshReader } from '@sluice/shared/sola
 import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { cappedDepth, concentratedPool, liquidityMet, positionChanged, stateOfSqrtPrice } from '../../kit/concentrated.ts';
 import { accountDecoder, recordDecoder } from '../../kit/decode.ts';
-import { pairOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
+import { heldIn, pairOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
 import { sentFrom } from '../../kit/transfers.ts';
 import type { DecodeContext, EmittingInstruction, LiquidityChanged, VenueEvent } from '../../seam/venue.ts';
 import { initialized, initializedLength, tradedLength, whirlpool, whirlpoolDiscriminator, whirlpoolLength } from './layout.ts';
@@ -118,6 +118,7 @@ function readInitialized({ bytes }: BorshReader, context: DecodeContext): VenueE
     baseDecimals: bytes[initialized.decimalsA]!,
     quoteDecimals: bytes[initialized.decimalsB]!,
     reserves: null,
+    opening: { state: stateOfSqrtPrice(u128At(viewOf(bytes), initialized.sqrtPrice), 0n), held: null },
     creator: funderOf(emitting, pool) ?? zeroAddress,
     timestamp: null,
   };
@@ -144,6 +145,7 @@ const readLiquidity =
       pool,
       pair: pairOf(context.tokenBalances, vaultA, vaultB),
       provider,
+      left: heldIn(context.tokenBalances, vaultA, vaultB),
       baseAmount: moved(amountA, withheldA, vaultA),
       quoteAmount: moved(amountB, withheldB, vaultB),
     });

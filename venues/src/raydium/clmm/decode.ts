@@ -2,7 +2,7 @@ import { hasPrefix, type BorshReader } from '@sluice/shared/solana/encoding/byte
 import { cappedDepth, concentratedPool, positionChanged, stateOfSqrtPrice } from '../../kit/concentrated.ts';
 import { accountDecoder, recordDecoder } from '../../kit/decode.ts';
 import { feesInParts, type TierRates } from '../../kit/fee-tier.ts';
-import { decimalsOf, pairOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
+import { decimalsOf, heldIn, pairOf, swapTrade, type Charge } from '../../kit/swap-trade.ts';
 import type { AccountConstants, DecodeContext, LiquidityChanged, VenueEvent, VenueTrade } from '../../seam/venue.ts';
 import { swapEventLength, swapEventTail } from './layout.ts';
 import { decodePool } from './pool.ts';
@@ -61,7 +61,8 @@ function readPoolCreated(reader: BorshReader, context: DecodeContext): VenueEven
   const [baseMint, quoteMint] = [reader.address(), reader.address()];
   reader.skip(2); // tick_spacing
   const pool = reader.address();
-  reader.skip(84); // sqrt_price_x64, tick, and the vaults
+  const sqrtPrice = reader.u128();
+  reader.skip(68); // tick, and the vaults
   const emitting = context.instruction();
   if (emitting === null) return null;
   const creator = emitting.accounts[program.creatorAccount];
@@ -74,6 +75,7 @@ function readPoolCreated(reader: BorshReader, context: DecodeContext): VenueEven
     baseDecimals: decimalsOf(context.tokenBalances, baseMint),
     quoteDecimals: decimalsOf(context.tokenBalances, quoteMint),
     reserves: null,
+    opening: { state: stateOfSqrtPrice(sqrtPrice, 0n), held: null },
     creator,
     timestamp: null,
   };
@@ -87,10 +89,12 @@ function readOpened(reader: BorshReader, context: DecodeContext): VenueEvent | V
   const emitting = context.instruction();
   if (emitting === null) return null;
   const at = emitting.accounts.indexOf(pool) + program.vaultsBehindPool;
-  const pair = pairOf(context.tokenBalances, emitting.accounts[at], emitting.accounts[at + 1]);
+  const vaults = [emitting.accounts[at], emitting.accounts[at + 1]] as const;
+  const pair = pairOf(context.tokenBalances, ...vaults);
   // A position may be opened empty.
   if (baseAmount + quoteAmount === 0n) return [];
-  return positionChanged({ type: 'liquidityAdded', pool, pair, provider, baseAmount, quoteAmount });
+  const left = heldIn(context.tokenBalances, ...vaults);
+  return positionChanged({ type: 'liquidityAdded', pool, pair, provider, baseAmount, quoteAmount, left });
 }
 
 /** A position grew or shrank. Only the instruction names the pool. Without liquidity, fees alone were collected. */
@@ -106,8 +110,10 @@ const readChanged =
     const [provider, pool] = [accounts[0], accounts[at]];
     if (!discriminators.some((one) => hasPrefix(data, one)) || provider === undefined || pool === undefined)
       return 'was emitted by an instruction that is not known to change a position';
-    const pair = pairOf(context.tokenBalances, accounts[vaults[0]], accounts[vaults[1]]);
-    return liquidity === 0n ? [] : positionChanged({ type, pool, pair, provider, baseAmount, quoteAmount });
+    if (liquidity === 0n) return [];
+    const own = [accounts[vaults[0]], accounts[vaults[1]]] as const;
+    const [pair, left] = [pairOf(context.tokenBalances, ...own), heldIn(context.tokenBalances, ...own)];
+    return positionChanged({ type, pool, pair, provider, baseAmount, quoteAmount, left });
   };
 
 export const decode = recordDecoder(
