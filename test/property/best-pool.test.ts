@@ -1,7 +1,8 @@
 import type { QuoteRequest } from '@sluice/trading/quote/order.ts';
 import { quoteOn } from '@sluice/trading/quote/best-quote.ts';
-import { assembleMarket, planMarket, type TokenMarket, type TradedPool } from '@sluice/gateway/reads/pools/quoted-market.ts';
+import { assembleMarket, planMarket, withHints, type TokenMarket, type TradedPool } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import { token2022Program, usdcMint, wrappedSolMint, zeroAddress } from '@sluice/shared/solana/well-known.ts';
+import type { KnownPool } from '@sluice/shared/market/pools/pool-directory.ts';
 import * as pump from '@sluice/venues/pump/curve/program.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { expect, test } from 'vitest';
@@ -38,7 +39,8 @@ function poolOf(name: string, virtualQuote: bigint, quoteMint = wrappedSolMint):
   ]);
   const assembled = assembleMarket(planMarket(at, [quoteMint], venues), (account) => own.get(account) ?? chain.account(account));
   if (assembled.kind !== 'market') throw new Error(assembled.kind);
-  return assembled.market.pools[0]!;
+  const [traded] = assembled.market.pools;
+  return { ...traded!, pool: { ...traded!.pool, curve: false } };
 }
 
 const marketOf = (...pools: readonly TradedPool[]): TokenMarket => ({
@@ -47,6 +49,7 @@ const marketOf = (...pools: readonly TradedPool[]): TokenMarket => ({
   accountBytes: 170,
   malformed: 0,
   unquotable: null,
+  isElsewhere: false,
   pools,
 });
 const order: QuoteRequest = { side: 'buy', mint, amount: { kind: 'ui', value: 1 }, slippageBps: 100n, pool: 'auto' };
@@ -100,10 +103,43 @@ test.each(orders)('of equal pools, the one with the lower address is chosen by a
   expect(chosen(marketOf(best, twin), changes)).toBe(best.pool.address);
 });
 
-test('pools in different quote coins are not compared: SOL comes first', () => {
-  const usdc = poolOf('usdc', 1_000_000n, usdcMint);
+const usdc = poolOf('usdc', 1_000_000n, usdcMint);
+const found = (pool: TradedPool, depthSol: number): TradedPool => ({ ...pool, depthSol });
+
+test('pools in different quote coins are not compared: SOL comes first, unless it is a much smaller pool that anybody can have opened', () => {
   expect(chosen(marketOf(usdc, dear), {})).toBe(dear.pool.address);
   expect(chosen(marketOf(usdc), {})).toBe(usdc.pool.address);
+  expect(chosen(marketOf(found(usdc, 50), found(dear, 5)), {})).toBe(dear.pool.address);
+  expect(chosen(marketOf(found(usdc, 51), found(dear, 5)), {})).toBe(usdc.pool.address);
+  expect(chosen(marketOf(found(usdc, 51), found(dear, 0)), {})).toBe(usdc.pool.address);
+  // The pool to which a launch moved its coin decides, whatever the directory says.
+  expect(chosen(marketOf(usdc, found(dear, 1_000)), {})).toBe(usdc.pool.address);
+  expect(chosen(marketOf(dear, found(cheap, 1), found(usdc, 1_000)), {})).toBe(cheap.pool.address);
+});
+
+test('an open curve trades alone, at whatever price others open pools', () => {
+  const curve: TradedPool = { ...dear, pool: { ...dear.pool, curve: true } };
+  expect(chosen(marketOf(found(cheap, 1_000), curve), {})).toBe(dear.pool.address);
+});
+
+test('`auto` does not trade in a small pool of a coin that is traded on venues without orders', () => {
+  const market = { ...marketOf(found(cheap, 0.1)), isElsewhere: true };
+  expect(chosen(market, {})).toBe('INVALID_REQUEST');
+  expect(chosen(market, { pool: 'pump' })).toBe(cheap.pool.address);
+  expect(chosen({ ...marketOf(cheap), isElsewhere: true }, {})).toBe(cheap.pool.address);
+  const known = (venue: KnownPool['venue'], depthSol: number): KnownPool => ({
+    venue,
+    address: address(venue),
+    quoteMint: usdcMint,
+    depthSol,
+    slot: 1,
+  });
+  const traded = venues.filter(({ signing }) => signing !== null);
+  const isElsewhere = (...pools: readonly KnownPool[]): boolean =>
+    withHints(planMarket(mint, [usdcMint], traded), pools, traded).isElsewhere;
+  expect(isElsewhere(known('orca-whirlpool', 50), known('raydium-cpmm', 5))).toBe(false);
+  expect(isElsewhere(known('orca-whirlpool', 51), known('raydium-cpmm', 5))).toBe(true);
+  expect(isElsewhere(known('raydium-cpmm', 0), known('meteora-dlmm', 0))).toBe(false);
 });
 
 /** Why a buy of this many whole quote coins is refused; null if it is not. */

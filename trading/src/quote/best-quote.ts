@@ -8,7 +8,7 @@ import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { partOf, rawAmount, rawOfText } from './amounts.ts';
 import type { MarketRead } from './markets.ts';
 import type { QuoteRequest } from './order.ts';
-import type { TokenMarket, TradedPool, Unquotable } from '@sluice/gateway/reads/pools/quoted-market.ts';
+import { isDerived, shallowPart, type TokenMarket, type TradedPool, type Unquotable } from '@sluice/gateway/reads/pools/quoted-market.ts';
 
 /** Raw tokens in the associated token account of a wallet. */
 export type Balance = bigint;
@@ -145,17 +145,18 @@ export function wrongFields(fields: Readonly<Record<string, string>>): QuoteRefu
 }
 
 /**
- * The pools that an order may be traded in, at least one. All have the same quote coin, because an order's amount is in that coin. Anybody can
- * open a pool on some venues, so pools that orders are sent to decide: the first of `quoteCoins` that one of them is in, or that of the first
- * one. Without such pools it is the coin of the first pool.
+ * The pools that an order may be traded in, at least one. An open curve trades alone. All pools have the same quote coin, because an order's amount is
+ * in that coin, and it must not change because somebody opens a pool. See `coinOf`.
  */
-function openPools({ pool }: QuoteRequest, { pools }: TokenMarket): readonly TradedPool[] | QuoteRefusal {
+function openPools({ pool }: QuoteRequest, { pools, isElsewhere }: TokenMarket): readonly TradedPool[] | QuoteRefusal {
   const named = pools.filter(({ venue }) => pool === 'auto' || venue.name === pool);
   const open = named.filter((one) => !one.pool.complete);
+  const curve = open.find((one) => one.pool.curve);
+  if (curve !== undefined) return [curve];
+  if (pool === 'auto' && isElsewhere && open.length > 0 && !open.some(isDerived))
+    return wrongFields({ pool: 'the coin is traded on venues that no orders are sent to; name a venue to trade in a much smaller pool' });
   if (open.length > 0) {
-    const deciding = open.filter(({ venue }) => venue.signing !== null);
-    const coins = (deciding.length > 0 ? deciding : open.slice(0, 1)).map((one) => one.pool.quoteMint);
-    const coin = [...quoteCoins.keys()].find((mint) => coins.includes(mint)) ?? coins[0];
+    const coin = coinOf(open);
     return open.filter((one) => one.pool.quoteMint === coin);
   }
   if (pools.length === 0)
@@ -171,6 +172,21 @@ function openPools({ pool }: QuoteRequest, { pools }: TokenMarket): readonly Tra
     return { error: 'NOT_FOUND', message, details: { reason: 'migrating' } };
   }
   return { error: 'NOT_FOUND', message: `The coin has no pool on ${pool}.`, details: { reason: 'no_pool' } };
+}
+
+/**
+ * The quote coin of an order. Pools that orders are sent to decide if there are any, and of these the derived ones, which nobody else can open. It is the
+ * first of `quoteCoins`, unless pools in another coin are much deeper. Without such pools it is the coin of the first one.
+ */
+function coinOf(open: readonly TradedPool[]): string {
+  const traded = open.filter(({ venue }) => venue.signing !== null);
+  const derived = traded.filter(isDerived);
+  const deciding = derived.length > 0 ? derived : traded.length > 0 ? traded : open.slice(0, 1);
+  const depthIn = (coin: string): number =>
+    Math.max(...deciding.map(({ pool, depthSol }) => (pool.quoteMint === coin ? (depthSol ?? 0) : -1)));
+  const coins = [...quoteCoins.keys()].map((coin) => ({ coin, depth: depthIn(coin) })).filter(({ depth }) => depth >= 0);
+  const deepest = Math.max(...coins.map(({ depth }) => depth));
+  return coins.find(({ depth }) => depth >= deepest * shallowPart)?.coin ?? deciding[0]!.pool.quoteMint;
 }
 
 function tradeOf(

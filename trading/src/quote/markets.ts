@@ -230,11 +230,15 @@ export class Markets {
   }
 
   /** The directory has named another pool of the coin since the market was read. */
-  #lacksPools({ mint, plan }: HeldMarket): boolean {
+  #lacksPools(market: HeldMarket): boolean {
+    const { mint, plan } = market;
     const newest = this.#pools.planOf(mint);
     if (newest === plan) return false;
     const known = new Set(plan.pools.map(({ addresses }) => addresses[0]));
-    return newest.pools.some(({ addresses: [pool] }) => !known.has(pool));
+    if (newest.pools.some(({ addresses: [pool] }) => !known.has(pool))) return true;
+    // The depths are new.
+    Object.assign(market, { plan: newest, assembled: null });
+    return false;
   }
 
   #readShared(market: HeldMarket): Promise<MarketRead> {

@@ -9,6 +9,7 @@ import { furtherAccounts, type PoolPlace } from '@sluice/venues/kit/pool-account
 import type { AccountReader, AccountsRead } from '../chain/account-reader.ts';
 import {
   assembleMarket,
+  isDerived,
   narrowPlan,
   needsDirectory,
   planMarket,
@@ -180,8 +181,8 @@ export class PoolReader {
   /** The quote coin of a curve never changes, so the others need not be read again. */
   #narrow(plan: MarketPlan, result: DecidedMarket): MarketPlan {
     const first = result.kind === 'market' ? result.market.pools[0]?.pool : undefined;
-    const isDerived = plan.pools.some(({ addresses, hinted }) => !hinted && addresses[0] === first?.address);
-    const quoteMint = isDerived ? first?.quoteMint : undefined;
+    const isOwn = plan.pools.some((pool) => isDerived(pool) && pool.addresses[0] === first?.address);
+    const quoteMint = isOwn ? first?.quoteMint : undefined;
     return quoteMint === undefined || plan.quoteMints.length === 1 ? plan : this.#store(narrowPlan(plan, quoteMint));
   }
 

@@ -9,6 +9,8 @@ import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 
 /** Pools of the directory in one market: the deepest. With six tick arrays for each, one read stays below 100 accounts. */
 const maxHints = 4;
+/** Anybody can open a pool at any price. One that has less than this part of the depth of another one says nothing about a coin. */
+export const shallowPart = 0.1;
 
 /** Why a coin cannot be quoted. `transfer_fee`: the coin takes a fee from transfers, and no venue of its pools counts that fee. */
 export type Unquotable = 'transfer_fee' | 'not_transferable';
@@ -21,6 +23,8 @@ export interface TradedPool {
   readonly quoteTokenProgram: string;
   /** Bytes of an associated token account of the quote coin. */
   readonly quoteAccountBytes: number;
+  /** As the directory has it; 0 if unknown. Null for a derived pool, which only the program's own launch or migration can open. */
+  readonly depthSol: number | null;
 }
 
 /** A coin's pools on the venues that are quoted, all of one moment. */
@@ -33,6 +37,8 @@ export interface TokenMarket {
   readonly pools: readonly TradedPool[];
   /** Derived pools that are left out because their accounts could not be understood. */
   readonly malformed: number;
+  /** Nearly all that the directory knows to be liquid of the coin is on venues that are not read. */
+  readonly isElsewhere: boolean;
   readonly unquotable: Unquotable | null;
 }
 
@@ -50,8 +56,8 @@ export interface PlannedPool {
   readonly venue: Venue;
   readonly quoteMint: string;
   readonly addresses: QuoteAccounts;
-  /** The directory named it. Such a pool is only a hint: if it is not what it should be, the market is assembled without it. */
-  readonly hinted: boolean;
+  /** The directory named it, with this depth. Such a pool is only a hint: if it is not what it should be, the market is assembled without it. */
+  readonly depthSol: number | null;
 }
 
 /** The pools of a coin with some quote coins, and the accounts to read for them. */
@@ -60,6 +66,7 @@ export interface MarketPlan {
   /** Quote coins of the derived pools. */
   readonly quoteMints: readonly string[];
   readonly pools: readonly PlannedPool[];
+  readonly isElsewhere: boolean;
   /** All accounts to read, without the settings. */
   readonly addresses: readonly string[];
 }
@@ -70,10 +77,10 @@ export function planMarket(mint: string, quoteMints: readonly string[], venues: 
     quoteMints.flatMap((quoteMint) => {
       const { quoting } = venue;
       const addresses = quoting?.accountsOf(mint, quoteMint) ?? null;
-      return addresses === null ? [] : [{ venue, quoteMint, addresses, hinted: false }];
+      return addresses === null ? [] : [{ venue, quoteMint, addresses, depthSol: null }];
     }),
   );
-  return planOf(mint, quoteMints, pools);
+  return planOf({ mint, quoteMints, isElsewhere: false }, pools);
 }
 
 /** Whether the directory must name the venue's pools, because their addresses cannot be computed from the pair. Throws TypeError if an argument is no address. */
@@ -82,42 +89,52 @@ export function needsDirectory({ quoting }: Venue, mint: string, quoteMint: stri
 }
 
 /** Replaces the plan's pools of the directory by these. Further accounts that are known of a pool remain. */
-export function withHints({ mint, quoteMints, pools }: MarketPlan, known: readonly KnownPool[], venues: readonly Venue[]): MarketPlan {
-  const hinted = known.flatMap(({ venue: name, address, quoteMint }): PlannedPool[] => {
+export function withHints(plan: MarketPlan, known: readonly KnownPool[], venues: readonly Venue[]): MarketPlan {
+  const { mint, pools } = plan;
+  let [deepest, deepestElsewhere] = [0, 0];
+  const hinted = known.flatMap(({ venue: name, address, quoteMint, depthSol }): PlannedPool[] => {
     const venue = venues.find((one) => one.name === name);
+    if (venue === undefined) deepestElsewhere = Math.max(deepestElsewhere, depthSol);
+    else deepest = Math.max(deepest, depthSol);
     if (venue === undefined || !isAddress(address) || !quoteCoins.has(quoteMint) || !needsDirectory(venue, mint, quoteMint)) return [];
-    return [pools.find((pool) => pool.addresses[0] === address) ?? { venue, quoteMint, addresses: [address], hinted: true }];
+    return [{ ...(pools.find((pool) => pool.addresses[0] === address) ?? { venue, quoteMint, addresses: [address] }), depthSol }];
   });
-  return planOf(mint, quoteMints, [...pools.filter((pool) => !pool.hinted), ...hinted.slice(0, maxHints)]);
+  const isElsewhere = deepest < deepestElsewhere * shallowPart;
+  return planOf({ ...plan, isElsewhere }, [...pools.filter(isDerived), ...hinted.slice(0, maxHints)]);
+}
+
+export function isDerived({ depthSol }: Pick<PlannedPool, 'depthSol'>): boolean {
+  return depthSol === null;
 }
 
 /** The plan with only one of its quote coins. Pools of the directory remain. */
-export function narrowPlan({ mint, pools }: MarketPlan, quoteMint: string): MarketPlan {
+export function narrowPlan(plan: MarketPlan, quoteMint: string): MarketPlan {
   return planOf(
-    mint,
-    [quoteMint],
-    pools.filter((pool) => pool.hinted || pool.quoteMint === quoteMint),
+    { ...plan, quoteMints: [quoteMint] },
+    plan.pools.filter((pool) => !isDerived(pool) || pool.quoteMint === quoteMint),
   );
 }
 
 /** The plan with the derived pools of another quote coin. Pools of the directory remain. */
-export function planWithQuoteCoin({ mint, pools }: MarketPlan, quoteMint: string, venues: readonly Venue[]): MarketPlan {
-  return planOf(mint, [quoteMint], [...planMarket(mint, [quoteMint], venues).pools, ...pools.filter((pool) => pool.hinted)]);
+export function planWithQuoteCoin(plan: MarketPlan, quoteMint: string, venues: readonly Venue[]): MarketPlan {
+  const derived = planMarket(plan.mint, [quoteMint], venues).pools;
+  return planOf({ ...plan, quoteMints: [quoteMint] }, [...derived, ...plan.pools.filter((pool) => !isDerived(pool))]);
 }
 
 /** The plan with these further accounts for some of its pools. */
-function widenPlan({ mint, quoteMints, pools }: MarketPlan, further: ReadonlyMap<string, readonly string[]>): MarketPlan {
-  const wider = pools.map((one): PlannedPool => {
+function widenPlan(plan: MarketPlan, further: ReadonlyMap<string, readonly string[]>): MarketPlan {
+  const wider = plan.pools.map((one): PlannedPool => {
     const [pool] = one.addresses;
     const others = further.get(pool);
     return others === undefined ? one : { ...one, addresses: [pool, ...new Set(others)] };
   });
-  return planOf(mint, quoteMints, wider);
+  return planOf(plan, wider);
 }
 
-function planOf(mint: string, quoteMints: readonly string[], pools: MarketPlan['pools']): MarketPlan {
+function planOf({ mint, quoteMints, isElsewhere }: Omit<MarketPlan, 'pools' | 'addresses'>, pools: MarketPlan['pools']): MarketPlan {
   const unusual = quoteMints.filter((quoteMint) => !quoteCoins.has(quoteMint));
-  return { mint, quoteMints, pools, addresses: [...new Set([mint, ...unusual, ...pools.flatMap(({ addresses }) => addresses)])] };
+  const addresses = [...new Set([mint, ...unusual, ...pools.flatMap((pool) => pool.addresses)])];
+  return { mint, quoteMints, pools, isElsewhere, addresses };
 }
 
 /** Assembles a market from accounts of one moment. A pool that cannot be opened is omitted; without any other, the market is malformed. Never throws. */
@@ -127,10 +144,11 @@ export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): Assem
   const { decimals, tokenProgram: ownTokenProgram } = decoded;
   const coin = quotedMintOf(plan.mint, decoded);
   const mintOf = (address: string): QuotedMint | null => quotedMint(address, accounts);
-  const opened = new Map<string, Pick<TradedPool, 'venue' | 'pool'>>();
+  const opened = new Map<string, Pick<TradedPool, 'venue' | 'pool' | 'depthSol'>>();
   const further = new Map<string, readonly string[]>();
   const malformed: Extract<AssembledMarket, { kind: 'malformed' }>[] = [];
-  for (const { venue, addresses, hinted } of plan.pools) {
+  for (const { venue, addresses, depthSol } of plan.pools) {
+    const hinted = depthSol !== null;
     if (opened.has(addresses[0])) continue;
     const result = venue.quoting!.open(coin, addresses, accounts, mintOf);
     if (result.kind === 'absent' || (result.kind === 'malformed' && hinted)) continue;
@@ -145,13 +163,13 @@ export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): Assem
     const { pool } = result;
     if (hinted && !quoteCoins.has(pool.quoteMint)) continue;
     if (!hinted && !plan.quoteMints.includes(pool.quoteMint)) return { kind: 'more', quoteMint: pool.quoteMint };
-    opened.set(addresses[0], { venue, pool });
+    opened.set(addresses[0], { venue, pool, depthSol });
   }
   if (further.size > 0) return { kind: 'further', plan: widenPlan(plan, further) };
   let unquotable: Unquotable | null = decoded.extensions.nonTransferable ? 'not_transferable' : null;
   let withheld = withholds(decoded);
   const pools: TradedPool[] = [];
-  for (const { venue, pool } of opened.values()) {
+  for (const { venue, pool, depthSol } of opened.values()) {
     let quoteDecimals = quoteCoins.get(pool.quoteMint)?.decimals;
     // The usual quote coins belong to the older token program.
     let quoteTokenProgram = tokenProgram;
@@ -170,12 +188,12 @@ export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): Assem
       quoteAccountBytes = associatedAccountBytes(quoteCoin);
     }
     withheld ||= !counts;
-    if (counts) pools.push({ venue, pool, quoteDecimals, quoteTokenProgram, quoteAccountBytes });
+    if (counts) pools.push({ venue, pool, quoteDecimals, quoteTokenProgram, quoteAccountBytes, depthSol });
   }
   if (malformed[0] !== undefined && pools.length === 0) return malformed[0];
   if (withheld && pools.length === 0) unquotable ??= 'transfer_fee';
   const accountBytes = associatedAccountBytes(decoded);
-  const own = { decimals, tokenProgram: ownTokenProgram, accountBytes };
+  const own = { decimals, tokenProgram: ownTokenProgram, accountBytes, isElsewhere: plan.isElsewhere };
   return { kind: 'market', market: { ...own, pools, malformed: malformed.length, unquotable } };
 }
 
