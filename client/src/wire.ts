@@ -825,7 +825,7 @@ export interface Order {
     readonly traderQuoteAmount: string;
     /** traderQuoteAmount in whole quote coins. UI number (float64). */
     readonly traderQuoteUiAmount: number;
-    /** Fees of the venue, in the quote coin. Raw integer in its smallest unit, as a decimal string. */
+    /** Fees that the venue charged in the quote coin. Fees in the token are part of baseAmount. Raw integer in its smallest unit, as a decimal string. */
     readonly venueFees: string;
     /** venueFees in whole quote coins. UI number (float64). */
     readonly venueFeesUi: number;
@@ -1232,7 +1232,7 @@ export interface OrderObject {
     readonly traderQuoteAmount: string;
     /** traderQuoteAmount in whole quote coins. UI number (float64). */
     readonly traderQuoteUiAmount: number;
-    /** Fees of the venue, in the quote coin. Raw integer in its smallest unit, as a decimal string. */
+    /** Fees that the venue charged in the quote coin. Fees in the token are part of baseAmount. Raw integer in its smallest unit, as a decimal string. */
     readonly venueFees: string;
     /** venueFees in whole quote coins. UI number (float64). */
     readonly venueFeesUi: number;
@@ -1365,7 +1365,7 @@ export interface OrderPage {
       readonly traderQuoteAmount: string;
       /** traderQuoteAmount in whole quote coins. UI number (float64). */
       readonly traderQuoteUiAmount: number;
-      /** Fees of the venue, in the quote coin. Raw integer in its smallest unit, as a decimal string. */
+      /** Fees that the venue charged in the quote coin. Fees in the token are part of baseAmount. Raw integer in its smallest unit, as a decimal string. */
       readonly venueFees: string;
       /** venueFees in whole quote coins. UI number (float64). */
       readonly venueFeesUi: number;

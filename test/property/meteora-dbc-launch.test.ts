@@ -31,6 +31,7 @@ import { wholeSighting } from '../ingest/sightings.ts';
 import { ownTradesIn } from '../../trading/src/nodes/own-trades.ts';
 import { readTrade } from '@sluice/trading/signer/checks/trade-instruction.ts';
 import { RealMachine, type MachineResult } from '../simnet/support/real-machine.ts';
+import { dbcLaunch, dbcConfig, dbcVaultOf } from '../support/chain/venue-pools.ts';
 import { fuzzCases, mutated } from '../support/fuzz.ts';
 import { until } from '../support/until.ts';
 
@@ -118,38 +119,12 @@ const mint = mintKey.publicKey;
 const config = encodeBase58(new Uint8Array(32).fill(31));
 const dammConfig = encodeBase58(new Uint8Array(32).fill(32));
 const pool = program.poolOf(config, mint, wrappedSolMint);
-const vaultOf = (coin: string): string =>
-  findProgramAddress([Buffer.from('token_vault'), addressBytes(coin), addressBytes(pool)], programId).address;
-const metadata = findProgramAddress([Buffer.from('metadata'), addressBytes(metadataProgram), addressBytes(mint)], metadataProgram).address;
+const vaultOf = (coin: string): string => dbcVaultOf(pool, coin);
 const metadataBinary = join(process.env['PROGRAMS_DIR'] ?? '', `${metadataProgram}.so`);
 const wrapped = tokenAddress(creator.publicKey, wrappedSolMint, tokenProgram);
 const at = { slot: 1_000, unixTimeS: 1_791_000_000 };
 
-/** With the token program of the coin. Coins of the older one have their metadata in an account of their own. */
-function launch(isToken2022 = true): Instruction {
-  const text = (value: string): Buffer => {
-    const data = Buffer.alloc(4 + value.length);
-    data.writeUInt32LE(value.length, 0);
-    data.write(value, 4);
-    return data;
-  };
-  const accounts = [
-    readonlyAccount(config),
-    readonlyAccount(poolAuthority),
-    signerAccount(creator.publicKey),
-    signerAccount(mint),
-    readonlyAccount(wrappedSolMint),
-    ...[pool, vaultOf(mint), vaultOf(wrappedSolMint)].map(writableAccount),
-    ...(isToken2022 ? [] : [writableAccount(metadata), readonlyAccount(metadataProgram)]),
-    signerAccount(creator.publicKey),
-    ...[tokenProgram, isToken2022 ? token2022Program : tokenProgram, systemProgram, eventAuthority, programId].map(readonlyAccount),
-  ];
-  const data = Buffer.concat([
-    program.openingInstructions[isToken2022 ? 1 : 0].discriminator,
-    ...['Coin', 'COIN', 'https://coin.example'].map(text),
-  ]);
-  return { programId, accounts, data };
-}
+const launch = (isToken2022 = true): Instruction => dbcLaunch({ config, creator: creator.publicKey, mint }, isToken2022);
 
 class Launched {
   readonly machine = new RealMachine([creator], 10n ** 12n);
@@ -157,11 +132,7 @@ class Launched {
   constructor(isToken2022 = true) {
     this.machine.addProgram(programId, readFileSync(binary));
     this.machine.setTime(BigInt(at.unixTimeS));
-    const data = fixtureBytes('accounts/meteora-dbc/fee_in_quote_config.bin');
-    // Half of the later liquidity is locked for the platform, and half for the creator, as newer versions require.
-    data.set([50, 0, 50, 0], 239);
-    data[237] = isToken2022 ? 1 : 0;
-    this.machine.put(config, { lamports: 10n ** 9n, owner: programId, data });
+    this.machine.put(config, { lamports: 10n ** 9n, owner: programId, data: dbcConfig(isToken2022) });
     const money = Buffer.alloc(165);
     money.set(addressBytes(wrappedSolMint), 0);
     money.set(addressBytes(creator.publicKey), 32);

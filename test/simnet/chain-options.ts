@@ -1,6 +1,8 @@
-import type { Chain } from './chain.ts';
+import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
+import type { Chain, ChainAccount } from './chain.ts';
 import type { HistoryBounds } from './ledger/history.ts';
 import type { MarketOptions } from './market/market.ts';
+import type { Bank, Outcome } from './runtime/execute.ts';
 
 export interface FundedWallet {
   readonly address: string;
@@ -24,7 +26,14 @@ export interface ChainOptions {
   readonly history?: HistoryBounds;
   /** Wallets that genesis funds, beyond the market's. */
   readonly funded?: readonly FundedWallet[];
+  /** Further accounts of genesis. */
+  readonly accounts?: Iterable<readonly [address: string, account: ChainAccount]>;
+  /** Executes transactions; by default the simulated programs do. */
+  readonly execute?: Execute;
 }
+
+/** See `executeTransaction`. */
+export type Execute = (bank: Bank, transaction: DecodedTransaction) => Outcome;
 
 /** What the market may do in addition to sending transactions. */
 export interface MarketChain extends Chain {

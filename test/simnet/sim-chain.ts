@@ -24,7 +24,7 @@ import { PriorityFees, type PaidPrice } from './ledger/priority-fees.ts';
 import { genesisHashOf } from './ledger/genesis-hash.ts';
 import { lamportsPerByte } from './ledger/rent.ts';
 import { createMarket } from './market/market.ts';
-import type { ChainOptions, MarketChain } from './chain-options.ts';
+import type { ChainOptions, Execute, MarketChain } from './chain-options.ts';
 import { coinAccount, faucetKeypair, genesisAccounts, validatorIdentity, walletAccount } from './programs/genesis/genesis.ts';
 import { otherQuoteCoin } from './programs/quote-coins.ts';
 import { memoInstruction } from './programs/memo.ts';
@@ -62,6 +62,7 @@ class SimChain implements MarketChain {
   readonly #listeners = new Set<ChainListener>();
   readonly #programs = programTable();
   readonly #intern = createInterner();
+  readonly #run: Execute;
   readonly #seed: string;
   readonly #slotMs: number;
   readonly #turnMs: number;
@@ -88,6 +89,7 @@ class SimChain implements MarketChain {
     this.genesisHash = genesisHashOf(`${this.#seed} ${this.#nowMs()}`);
     this.#history = new History(options.history ?? defaultHistoryBounds);
     this.#faucet = faucetKeypair(this.#seed);
+    this.#run = options.execute ?? executeTransaction;
     this.#queue = new SendQueue({
       preview: (transaction) => this.#preview(transaction, false).execution,
       landed: (signature) => this.#history.transaction(signature)?.wire,
@@ -100,7 +102,7 @@ class SimChain implements MarketChain {
       ...(usdc === undefined ? [] : [coinAccount(usdcMint, address, usdc)]),
       ...(other === undefined ? [] : [coinAccount(otherQuoteCoin.mint, address, other)]),
     ]);
-    const accounts = genesisAccounts(this.#seed, [...(market?.genesis ?? []), ...funded]);
+    const accounts = genesisAccounts(this.#seed, [...(market?.genesis ?? []), ...funded, ...(options.accounts ?? [])]);
     for (const [address, account] of accounts) this.#store.set(address, account);
     this.#store.set(clockSysvar, clockData(firstSlot, Math.floor(this.#nowMs() / 1000)));
     const genesis = this.#seal(firstSlot, null, []);
@@ -289,7 +291,7 @@ class SimChain implements MarketChain {
       if (seen) return refusedTransaction(transaction, 'AlreadyProcessed');
     }
     const account = (address: string): ChainAccount | null => this.account(address);
-    return executeTransaction({ ...this.#bank(newest.slot, newest.blockTime), account }, transaction);
+    return this.#run({ ...this.#bank(newest.slot, newest.blockTime), account }, transaction);
   }
 
   #openSlot(): OpenBank {
@@ -313,7 +315,7 @@ class SimChain implements MarketChain {
     const height = parent.blockHeight + 1;
     this.#queue.included(signature);
     if (!this.#blockhashes.isValidAt(transaction.recentBlockhash, height) || this.#history.transaction(signature) !== null) return;
-    const outcome = executeTransaction(this.#bank(slot, blockTime), transaction);
+    const outcome = this.#run(this.#bank(slot, blockTime), transaction);
     if (!outcome.landed) return;
     for (const [address, account] of outcome.commit) this.#store.set(address, account);
     open.fees += outcome.fee;

@@ -22,6 +22,7 @@ import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction
 import type { Scope } from '@sluice/shared/wire/values/plans.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TransactionRecord } from '../../simnet/chain.ts';
+import type { ChainOptions } from '../../simnet/chain-options.ts';
 import { minimumBalance } from '../../simnet/ledger/rent.ts';
 import { wallet } from '../../simnet/runtime/wallets.ts';
 import { createChain, type SimChain } from '../../simnet/sim-chain.ts';
@@ -79,6 +80,7 @@ export interface TradingWorldOptions {
   readonly slotMs?: number;
   /** The venues that ingest reads; all by default. */
   readonly venues?: Config['venues'];
+  readonly genesis?: Pick<ChainOptions, 'accounts' | 'execute'>;
 }
 
 interface WorldParts {
@@ -89,6 +91,8 @@ interface WorldParts {
   readonly store: Store;
   readonly keystore: Keystore;
   readonly bus: Bus;
+  /** Ingest fills it. */
+  readonly directory: InProcessPoolDirectory;
   readonly config: Config;
   readonly operatorKey: string;
 }
@@ -121,9 +125,10 @@ export class TradingWorld {
   async gateway(
     options: Partial<Pick<GatewayOptions, 'transport' | 'page' | 'metadata'>> & { readonly config?: Partial<Config> } = {},
   ): Promise<TradingGateway> {
-    const { bus, config, operatorKey } = this.#parts;
+    const { bus, directory, config, operatorKey } = this.#parts;
     const gateway = await startGateway({
       ...options,
+      directory,
       config: { ...config, ...options.config },
       bus,
       log,
@@ -310,6 +315,7 @@ export async function startTradingWorld({
   funded = [],
   slotMs = usualSlotMs,
   venues = testConfig.venues,
+  genesis = {},
 }: TradingWorldOptions = {}): Promise<TradingWorld> {
   const closers: (() => Promise<unknown>)[] = [];
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-trading-'));
@@ -322,7 +328,7 @@ export async function startTradingWorld({
       usdc: rawUsdc,
       other: rawOther,
     }));
-    const chain = createChain({ seed: 'trading', market: false, funded: all, slotMs });
+    const chain = createChain({ seed: 'trading', market: false, funded: all, slotMs, ...genesis });
     const simnet = await startSimnet({ chain, autoStart: false });
     closers.push(() => simnet.close());
     const node = await startTamperedNode(simnet.rpcUrl);
@@ -346,17 +352,18 @@ export async function startTradingWorld({
     };
     const { key: operatorKey } = await makeKey(store, { plan: 'enterprise' });
     chain.start();
-    if (ingest) closers.push(...(await followChain(config, bus)));
-    return new TradingWorld({ dataDir, chain, simnet, node, store, keystore, bus, config, operatorKey }, closers);
+    const directory = new InProcessPoolDirectory();
+    if (ingest) closers.push(...(await followChain(config, bus, directory)));
+    return new TradingWorld({ dataDir, chain, simnet, node, store, keystore, bus, directory, config, operatorKey }, closers);
   } catch (error) {
     for (const end of closers.toReversed()) await end();
     throw error;
   }
 }
 
-async function followChain(config: Config, bus: Bus): Promise<readonly (() => Promise<unknown>)[]> {
+async function followChain(config: Config, bus: Bus, pools: InProcessPoolDirectory): Promise<readonly (() => Promise<unknown>)[]> {
   const market = await createMarket({ redisUrls: null, log });
-  const ingest = await startIngest({ config, bus, market, log, signal: new AbortController().signal });
+  const ingest = await startIngest({ config, bus, market, pools, log, signal: new AbortController().signal });
   await until('ingest to see the chain', () => ingest.stats().endpointsUp === 1 && ingest.stats().leads);
   return [() => market.close(), () => ingest.close()];
 }

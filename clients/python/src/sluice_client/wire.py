@@ -746,7 +746,7 @@ class Fill(TypedDict):
     traderQuoteUiAmount: float
     """traderQuoteAmount in whole quote coins. UI number (float64)."""
     venueFees: str
-    """Fees of the venue, in the quote coin. Raw integer in its smallest unit, as a decimal string."""
+    """Fees that the venue charged in the quote coin. Fees in the token are part of baseAmount. Raw integer in its smallest unit, as a decimal string."""
     venueFeesUi: float
     """venueFees in whole quote coins. UI number (float64)."""
     price: float

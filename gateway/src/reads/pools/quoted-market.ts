@@ -167,7 +167,7 @@ export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): Assem
   }
   if (further.size > 0) return { kind: 'further', plan: widenPlan(plan, further) };
   let unquotable: Unquotable | null = decoded.extensions.nonTransferable ? 'not_transferable' : null;
-  let withheld = withholds(decoded);
+  let isWithheld = false;
   const pools: TradedPool[] = [];
   for (const { venue, pool, depthSol } of opened.values()) {
     let quoteDecimals = quoteCoins.get(pool.quoteMint)?.decimals;
@@ -187,11 +187,11 @@ export function assembleMarket(plan: MarketPlan, accounts: AccountLookup): Assem
       quoteTokenProgram = quoteCoin.tokenProgram;
       quoteAccountBytes = associatedAccountBytes(quoteCoin);
     }
-    withheld ||= !counts;
+    isWithheld ||= !counts;
     if (counts) pools.push({ venue, pool, quoteDecimals, quoteTokenProgram, quoteAccountBytes, depthSol });
   }
   if (malformed[0] !== undefined && pools.length === 0) return malformed[0];
-  if (withheld && pools.length === 0) unquotable ??= 'transfer_fee';
+  if (isWithheld && pools.length === 0) unquotable ??= 'transfer_fee';
   const accountBytes = associatedAccountBytes(decoded);
   const own = { decimals, tokenProgram: ownTokenProgram, accountBytes, isElsewhere: plan.isElsewhere };
   return { kind: 'market', market: { ...own, pools, malformed: malformed.length, unquotable } };

@@ -59,7 +59,7 @@ const OrderFill = Group('What the transaction did, read from the landed transact
   quoteUiAmount: Ui('quoteAmount in whole quote coins.'),
   traderQuoteAmount: Raw('Quote coins that the wallet paid (buy) or received (sell), with all fees of the venue.'),
   traderQuoteUiAmount: Ui('traderQuoteAmount in whole quote coins.'),
-  venueFees: Raw('Fees of the venue, in the quote coin.'),
+  venueFees: Raw('Fees that the venue charged in the quote coin. Fees in the token are part of baseAmount.'),
   venueFeesUi: Ui('venueFees in whole quote coins.'),
   price: Ui('Quote coins for one token, with all fees of the venue.'),
   networkFee: Raw('Base fee and priority fee, lamports.'),

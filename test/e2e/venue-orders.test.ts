@@ -1,0 +1,254 @@
+import { Value } from 'typebox/value';
+import { signMessage } from '@sluice/shared/solana/addresses/keypair.ts';
+import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
+import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
+import type { KnownPool } from '@sluice/shared/market/pools/pool-directory.ts';
+import { OrderObject, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { QuotedTrade } from '@sluice/venues/seam/quoting.ts';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as damm from '../../venues/src/meteora/damm-v2/program.ts';
+import * as dbc from '../../venues/src/meteora/dbc/program.ts';
+import * as amm from '../../venues/src/raydium/amm/program.ts';
+import * as cpmm from '../../venues/src/raydium/cpmm/program.ts';
+import { fixturesNote, fixturesPresent } from '../golden/fixtures.ts';
+import { sendTrade, simulated, type SentTrade } from '../orders/built-trades.ts';
+import type { ChainAccount } from '../simnet/chain.ts';
+import { minimumBalance } from '../simnet/ledger/rent.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
+import { land } from '../simnet/support/test-chain.ts';
+import { expectFill } from '../support/chain/expect-fill.ts';
+import { executeWith, missingPrograms } from '../support/chain/machine-chain.ts';
+import { maker, tokensOf, type QuotedCoin } from '../support/chain/quoted-trades.ts';
+import { startTradingWorld, type TradingGateway, type TradingWorld } from '../support/chain/trading-world.ts';
+import { ammPool, cpmmPool, dammPool, dbcConfig, dbcLaunch, type OpenedPool, type Terms } from '../support/chain/venue-pools.ts';
+import { until } from '../support/gateway.ts';
+
+/**
+ * Orders from the HTTP request to the fill that is read from the landed transaction, on pools of the real programs: a gateway with its signing process
+ * and ingest, at a node that runs the programs of `PROGRAMS_DIR` in the real virtual machine. The node, its blocks and its accounts are simulated, and so
+ * are the steps by which pools were opened: the accounts of CPMM, AMM v4 and DAMM v2 are written. Coins of DBC are launched by its program.
+ */
+const programs = [cpmm, amm, damm, dbc].map(({ programId }) => programId);
+const missing = missingPrograms(programs);
+const isPresent = missing.length === 0 && fixturesPresent;
+const note = missing.length > 0 ? `SKIPPED: PROGRAMS_DIR lacks ${missing.join(', ')}` : fixturesNote;
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
+
+/** Makes the first trade of each pool, so that its event names the pool. */
+const buyer = wallet('built', 'buyer');
+const outsider = wallet('trading', 'outsider of the venues');
+const launched = wallet('venue pools', 'launched');
+const config = wallet('venue pools', 'config').publicKey;
+const sol = 10n ** 9n;
+
+interface Coin extends QuotedCoin {
+  readonly known: readonly KnownPool[];
+}
+
+function coinOf({ mint, pool }: OpenedPool, { quoteMint, withheldBps }: Terms, venue: KnownPool['venue']): Coin {
+  const program = withheldBps === null ? tokenProgram : token2022Program;
+  return { mint, quoteMint, mayhem: false, tokenProgram: program, known: [{ venue, address: pool, quoteMint, depthSol: 1, slot: 1 }] };
+}
+
+const openings = { 'raydium-cpmm': cpmmPool, 'raydium-amm': ammPool, 'meteora-damm-v2': dammPool } as const;
+const genesis: (readonly [string, ChainAccount])[] = [];
+
+function opened(venue: keyof typeof openings, terms: Terms): Coin {
+  const pool = openings[venue](terms);
+  genesis.push(...pool.accounts);
+  return coinOf(pool, terms, venue);
+}
+
+const kinds = (
+  [
+    ['raydium-cpmm', 'against SOL', { quoteMint: wrappedSolMint, isFirst: true, withheldBps: null }],
+    [
+      'raydium-cpmm',
+      'that withholds 3 % of transfers, which comes second',
+      { quoteMint: wrappedSolMint, isFirst: false, withheldBps: 300 },
+    ],
+    ['raydium-cpmm', 'against USDC', { quoteMint: usdcMint, isFirst: false, withheldBps: null }],
+    ['raydium-amm', 'against SOL', { quoteMint: wrappedSolMint, isFirst: false, withheldBps: null }],
+    ['raydium-amm', 'against USDC', { quoteMint: usdcMint, isFirst: true, withheldBps: null }],
+    ['meteora-damm-v2', 'against SOL', { quoteMint: wrappedSolMint, isFirst: true, withheldBps: null }],
+    ['meteora-damm-v2', 'that withholds 3 % of transfers', { quoteMint: wrappedSolMint, isFirst: true, withheldBps: 300 }],
+  ] as const
+).map(([venue, what, terms], index) => [venue, what, opened(venue, { ...terms, coin: `coin ${index}` })] as const);
+
+/** One coin in four pools, whose prices differ by a fifth from one to the next. */
+const several = (['raydium-cpmm', 'raydium-cpmm', 'raydium-amm', 'meteora-damm-v2'] as const).map((venue, index) =>
+  opened(venue, {
+    quoteMint: wrappedSolMint,
+    isFirst: true,
+    withheldBps: null,
+    coin: 'several',
+    name: `pool ${index}`,
+    quote: 10n ** 12n + BigInt([2, 0, 3, 1][index]!) * 2n * 10n ** 11n,
+  }),
+);
+const launchedCoin: Coin = {
+  mint: launched.publicKey,
+  quoteMint: wrappedSolMint,
+  mayhem: false,
+  tokenProgram: token2022Program,
+  known: [
+    {
+      venue: 'meteora-dbc',
+      address: dbc.poolOf(config, launched.publicKey, wrappedSolMint),
+      quoteMint: wrappedSolMint,
+      depthSol: 1,
+      slot: 1,
+    },
+  ],
+};
+
+describe.skipIf(!isPresent)(`orders over HTTP in the real programs (${note})`, () => {
+  let world: TradingWorld;
+  let gateway: TradingGateway;
+  let publicKey: string;
+
+  beforeAll(async () => {
+    const data = dbcConfig();
+    const account = { lamports: minimumBalance(data.length), owner: dbc.programId, data, executable: false };
+    world = await startTradingWorld({
+      ingest: true,
+      funded: [buyer, outsider],
+      genesis: { accounts: [...genesis, [config, account]], execute: executeWith(programs) },
+    });
+    land(world.chain, [dbcLaunch({ config, creator: maker.publicKey, mint: launched.publicKey })], [maker, launched]);
+    gateway = await world.gateway();
+    publicKey = await world.wallet({ usdc: true });
+    for (const coin of [...kinds.map(([, , one]) => one), ...several, launchedCoin])
+      foreign(coin, { exact: 'quoteIn', amount: 20_000_000n });
+    for (const { mint } of [...kinds.map(([, , one]) => one), several[0]!, launchedCoin])
+      await until(
+        'the pool to be known',
+        async () => (await gateway.post('/trade/buy', { publicKey, mint, amount: 1, dryRun: true })).status === 200,
+      );
+  });
+  afterAll(() => world.close());
+
+  /** A trade of somebody else. */
+  function foreign(coin: Coin, trade: QuotedTrade): SentTrade {
+    const sent = sendTrade(simulated(world.chain), coin, trade);
+    if (sent.failed) throw new Error(sent.logs.join('\n'));
+    return sent;
+  }
+
+  async function order(orderId: string): Promise<OrderObject> {
+    const { body } = await gateway.get(`/trade/orders/${orderId}`);
+    expect(Value.Errors(OrderObject, body)).toEqual([]);
+    return body as unknown as OrderObject;
+  }
+
+  async function ended(orderId: string): Promise<OrderObject> {
+    let last: OrderObject | null = null;
+    await until(`${orderId} to end`, async () => {
+      last = await order(orderId);
+      return ['confirmed', 'finalized'].includes(last.status) ? last.fill !== null : ['failed', 'expired'].includes(last.status);
+    });
+    return last!;
+  }
+
+  /** The order landed, its fill is what was quoted, and the balances of the chain show the same. */
+  async function filled(orderId: string, side: 'buy' | 'sell', { quote }: Pick<TradeAnswer, 'quote'>): Promise<OrderObject> {
+    const done = await ended(orderId);
+    expect(done.error).toBeNull();
+    expectFill(world.chain, done);
+    const { traderQuoteAmount, baseAmount } = done.fill!;
+    expect(side === 'buy' ? [traderQuoteAmount, baseAmount] : [baseAmount, traderQuoteAmount]).toEqual([quote.inAmount, quote.outAmount]);
+    return done;
+  }
+
+  async function traded(side: 'buy' | 'sell', body: Readonly<Record<string, unknown>>): Promise<TradeAnswer> {
+    const { status, body: answer } = await gateway.ask(`/trade/${side}`, { publicKey, ...body });
+    expect(status, JSON.stringify(answer)).toBe(200);
+    expect(Value.Errors(TradeAnswer, answer)).toEqual([]);
+    const reply = answer as unknown as TradeAnswer;
+    expect(reply.simulation === null).toBe(body['skipSimulation'] === true);
+    const done = await filled(reply.orderId!, side, reply);
+    expect(done).toMatchObject({ kind: 'lightning', pool: reply.pool, poolAddress: reply.poolAddress, quote: reply.quote });
+    const inQuote = reply.quote.fees.filter(({ mint }) => mint === reply.quoteMint);
+    expect(BigInt(done.fill!.venueFees)).toBe(inQuote.reduce((sum, { amount }) => sum + BigInt(amount), 0n));
+    return reply;
+  }
+
+  /** An order of a wallet that signs itself. */
+  async function signedAndSent(side: 'buy' | 'sell', body: Readonly<Record<string, unknown>>): Promise<TradeAnswer> {
+    const { status, body: answer } = await gateway.ask(`/transaction/${side}`, { publicKey: outsider.publicKey, ...body });
+    expect(status, JSON.stringify(answer)).toBe(200);
+    const decoded = decodeTransaction(Buffer.from(String(answer['transaction']), 'base64'));
+    if (decoded.kind === 'malformed') throw new Error(decoded.reason);
+    const signed = assembleTransaction(decoded.messageBytes, [signMessage(outsider, decoded.messageBytes)]);
+    const sent = await gateway.ask('/transaction/send', { transaction: Buffer.from(signed).toString('base64') });
+    expect(sent.status, JSON.stringify(sent.body)).toBe(200);
+    const done = await filled(String(sent.body['orderId']), side, answer as unknown as TradeAnswer);
+    expect(done).toMatchObject({ kind: 'sent', publicKey: outsider.publicKey, poolAddress: answer['poolAddress'] });
+    return answer as unknown as TradeAnswer;
+  }
+
+  it.each([...kinds, ['meteora-dbc', 'that was launched', launchedCoin] as const])('%s: a coin %s', async (venue, _, coin) => {
+    const { mint, quoteMint, known } = coin;
+    const at = { pool: venue, poolAddress: known[0]!.address, quoteMint };
+    const bought = await traded('buy', { mint, amount: 1.25 });
+    expect(bought).toMatchObject(at);
+    expect(bought.quote.inUiAmount).toBe(1.25);
+    expect(tokensOf(world.chain, coin, publicKey)).toBe(BigInt(bought.quote.outAmount));
+    expect(await traded('sell', { mint, amount: '50%', pool: venue })).toMatchObject(at);
+    expect(await traded('sell', { mint, amount: 100.5, skipSimulation: true })).toMatchObject(at);
+    await traded('sell', { mint, sellAll: true });
+    expect(tokensOf(world.chain, coin, publicKey)).toBe(0n);
+    expect(await signedAndSent('buy', { mint, amount: 0.75 })).toMatchObject(at);
+    await signedAndSent('sell', { mint, sellAll: true, pool: venue });
+    expect(tokensOf(world.chain, coin, outsider.publicKey)).toBe(0n);
+  });
+
+  it('`auto` trades in the pool with the best quote', async () => {
+    const { mint } = several[0]!;
+    await until('four pools to be known', async () => {
+      const quotes = await Promise.all(
+        ['raydium-cpmm', 'raydium-amm', 'meteora-damm-v2'].map((pool) => gateway.post('/quote', { side: 'buy', mint, amount: 1, pool })),
+      );
+      return quotes.every(({ status }) => status === 200);
+    });
+    const [dear, cheap, dearest, middle] = several.map(({ known }) => known[0]!.address);
+    expect((await traded('buy', { mint, amount: 1 })).poolAddress).toBe(cheap);
+    expect((await traded('buy', { mint, amount: 1, pool: 'meteora-damm-v2' })).poolAddress).toBe(middle);
+    expect((await traded('sell', { mint, amount: '50%' })).poolAddress).toBe(dearest);
+    expect((await traded('sell', { mint, sellAll: true, pool: 'raydium-cpmm' })).poolAddress).toBe(dear);
+  });
+
+  /** Somebody else takes nearly all of one coin out of the pool while the order is at this step. */
+  function drainAt(method: 'simulateTransaction' | 'sendTransaction', coin: Coin, trade: QuotedTrade): void {
+    world.node.tampering = async (call, answer) => {
+      if (call.method === method) {
+        world.node.tampering = null;
+        foreign(coin, trade);
+      }
+      return answer();
+    };
+  }
+
+  const drained = [
+    ['raydium-cpmm', kinds[0][2]],
+    ['raydium-amm', kinds[3][2]],
+    ['meteora-damm-v2', kinds[5][2]],
+  ] as const;
+  it.each(drained)('%s: a pool that is drained after the quote', async (_, coin) => {
+    const { mint } = coin;
+    const price = { exact: 'quoteIn', amount: 100_000n * sol } as const;
+    drainAt('simulateTransaction', coin, price);
+    const refused = await gateway.post('/trade/buy', { publicKey, mint, amount: 1 });
+    expect(refused, JSON.stringify(refused.body)).toMatchObject({ status: 400, body: { error: { code: 'SLIPPAGE_EXCEEDED' } } });
+    const { quoted, actual, bound } = (refused.body['error'] as { details: Record<'quoted' | 'actual' | 'bound', string> }).details;
+    expect(BigInt(actual) < BigInt(bound) && BigInt(bound) < BigInt(quoted)).toBe(true);
+    expect(tokensOf(world.chain, coin, publicKey)).toBe(0n);
+    // The signed transaction is on its way already.
+    const held = (await traded('buy', { mint, amount: 1 })).quote.outAmount;
+    drainAt('sendTransaction', coin, { exact: 'baseIn', amount: tokensOf(world.chain, coin, buyer.publicKey) });
+    const { body } = await gateway.post('/trade/sell', { publicKey, mint, sellAll: true });
+    const failed = await ended(String(body['orderId']));
+    expect(failed).toMatchObject({ status: 'failed', fill: null, error: { code: 'SLIPPAGE_EXCEEDED' } });
+    expect(tokensOf(world.chain, coin, publicKey)).toBe(BigInt(held));
+  });
+});
