@@ -18,12 +18,12 @@ import { deriveTokenAccount } from '../simnet/layout/derive.ts';
 import { tokenAmount } from '../simnet/layout/token-state.ts';
 import { land } from '../simnet/support/test-chain.ts';
 import { until } from '../support/gateway.ts';
+import { expectFill } from '../support/chain/expect-fill.ts';
 import { launchOlderCoin } from '../support/chain/older-coin.ts';
 import { launchCoin, moveToPool, tokensOf, tradeOnChain, trader, wrapFor, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
 import {
   againAfterMs,
-  effectOf,
   isForTheMoment,
   signatureIn,
   startTradingWorld,

@@ -112,12 +112,12 @@ test('pools in different quote coins are not compared: SOL comes first, unless i
   expect(chosen(marketOf(found(usdc, 50), found(dear, 5)), {})).toBe(dear.pool.address);
   expect(chosen(marketOf(found(usdc, 51), found(dear, 5)), {})).toBe(usdc.pool.address);
   expect(chosen(marketOf(found(usdc, 51), found(dear, 0)), {})).toBe(usdc.pool.address);
-  // The pool to which a launch moved its coin decides, whatever the directory says.
+  // The pool to which a launch moved its coin decides.
   expect(chosen(marketOf(usdc, found(dear, 1_000)), {})).toBe(usdc.pool.address);
   expect(chosen(marketOf(dear, found(cheap, 1), found(usdc, 1_000)), {})).toBe(cheap.pool.address);
 });
 
-test('an open curve trades alone, at whatever price others open pools', () => {
+test('an open curve trades alone, even if others open pools at a better price', () => {
   const curve: TradedPool = { ...dear, pool: { ...dear.pool, curve: true } };
   expect(chosen(marketOf(found(cheap, 1_000), curve), {})).toBe(dear.pool.address);
 });

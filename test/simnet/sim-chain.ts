@@ -106,8 +106,7 @@ class SimChain implements MarketChain {
     for (const [address, account] of accounts) this.#store.set(address, account);
     this.#store.set(clockSysvar, clockData(firstSlot, Math.floor(this.#nowMs() / 1000)));
     const genesis = this.#seal(firstSlot, null, []);
-    this.#confirmed = genesis;
-    this.#finalized = genesis;
+    this.#confirmed = this.#finalized = genesis;
     if (market !== null) this.#beforeSlot = () => market.beforeSlot(this);
   }
 
@@ -290,8 +289,7 @@ class SimChain implements MarketChain {
       if (!this.isBlockhashValid(transaction.recentBlockhash)) return refusedTransaction(transaction, 'BlockhashNotFound');
       if (seen) return refusedTransaction(transaction, 'AlreadyProcessed');
     }
-    const account = (address: string): ChainAccount | null => this.account(address);
-    return this.#run({ ...this.#bank(newest.slot, newest.blockTime), account }, transaction);
+    return this.#run({ ...this.#bank(newest.slot, newest.blockTime), account: (address) => this.account(address) }, transaction);
   }
 
   #openSlot(): OpenBank {

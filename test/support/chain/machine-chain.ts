@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Clock, FailedTransactionMetadata, LiteSVM, Rent, type SimulatedTransactionInfo, type TransactionMetadata } from 'litesvm';
+import { Clock, FailedTransactionMetadata, LiteSVM, Rent, type TransactionMetadata } from 'litesvm';
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { assembleTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { systemProgram } from '@sluice/shared/solana/well-known.ts';
@@ -22,8 +22,20 @@ export function missingPrograms(programIds: readonly string[]): readonly string[
   return programIds.filter((id) => folder === '' || !existsSync(binaryOf(id)));
 }
 
+/** The machine below its typed interface, which accepts only transactions of another library. */
 interface InnerMachine {
-  simulateVersionedTransaction(wire: Uint8Array): SimulatedTransactionInfo | FailedTransactionMetadata;
+  simulateVersionedTransaction(wire: Uint8Array): Simulated | FailedTransactionMetadata;
+}
+interface Simulated {
+  meta(): TransactionMetadata;
+  postAccounts(): readonly {
+    readonly address: Uint8Array;
+    account(): { lamports(): bigint; owner(): Uint8Array; data(): Uint8Array };
+  }[];
+}
+interface InstructionFailure {
+  readonly index: number;
+  err(): unknown;
 }
 type Stored = Parameters<LiteSVM['setAccount']>[0];
 
@@ -33,11 +45,15 @@ const none: ChainAccount = { lamports: 0n, owner: systemProgram, data: new Uint8
 
 /** The error in the form of a node. The machine prints the names of errors without data. */
 function errorOf(failed: FailedTransactionMetadata): TransactionErrorJson {
-  const error = failed.err();
-  if (typeof error !== 'object' || !('index' in error)) return /\b[A-Z]\w+\b/.exec(failed.toString().replace(/^.*?err: /s, ''))![0];
+  const error = failed.err() as unknown;
+  if (!isInstructionFailure(error)) return /\b[A-Z]\w+\b/.exec(failed.toString().replace(/^.*?err: /s, ''))![0];
   const inner = error.err();
-  const named = typeof inner === 'object' && 'code' in inner ? { Custom: inner.code } : 'ProgramFailedToComplete';
+  const named = typeof inner === 'object' && inner !== null && 'code' in inner ? { Custom: inner.code } : 'ProgramFailedToComplete';
   return { InstructionError: [error.index, named] };
+}
+
+function isInstructionFailure(error: unknown): error is InstructionFailure {
+  return typeof error === 'object' && error !== null && 'index' in error && 'err' in error;
 }
 
 class Machine {
