@@ -225,7 +225,7 @@ function openReading(
   const markets = new Markets({ pools });
   const solUsd = (): number | null => health.solUsd()?.price ?? null;
   return {
-    endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, venues, solUsd, clock, paperBalanceOf })],
+    endpoints: [...reads.endpoints, ...quoteEndpoints({ markets, reader, solUsd, clock, paperBalanceOf })],
     health,
     /** Whether the chain is simulated; false while that is unknown. */
     simulated: (): boolean => health.simulated === true,

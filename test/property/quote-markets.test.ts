@@ -141,7 +141,7 @@ test('contradicting state is quoted if two endpoints give the same quote, and re
   const curve = pump.bondingCurveAddress(mint);
   const withQuote = (virtualQuote: bigint): ReadonlyMap<string, ChainAccount> =>
     new Map([[curve, owned(pump.programId, curveData({ ...freshCurve, virtualQuote }))]]);
-  const [endpoint] = quoteEndpoints({ markets, reader, venues, solUsd: () => null, nowMs: () => reader.nowMs });
+  const [endpoint] = quoteEndpoints({ markets, reader, solUsd: () => null, nowMs: () => reader.nowMs });
   async function ask(...others: readonly bigint[]): Promise<{ outAmount?: string; slot?: number; error?: string; reads: number }> {
     reader.nowMs += settingsTtlMs + 1;
     reader.others = others.map(withQuote);

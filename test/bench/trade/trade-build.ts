@@ -106,7 +106,7 @@ function ours(builder: MessageBuilder, body: QuoteBody, at: BenchCoin, user: Key
 }
 
 function messageOf(builder: MessageBuilder, body: QuoteBody, { market }: BenchCoin, user: Keypair, blockhash: string): Uint8Array {
-  const read = readQuoteRequest(body, venues);
+  const read = readQuoteRequest(body);
   if (!read.ok || read.order.amount.kind !== 'ui') throw new Error('the order was not read');
   const { order } = read;
   const pool = market.pools.find((one) => !one.pool.complete)!.pool;

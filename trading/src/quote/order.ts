@@ -1,5 +1,4 @@
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
-import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { slippageLimits, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
 import type { VenueName } from '@sluice/shared/wire/events/events.ts';
 import { partsPerMillion, rawAmount } from './amounts.ts';
@@ -33,17 +32,13 @@ const allPpm = 1_000_000n;
 const slippageDecimals = 2;
 
 /** Reads a body that matches the schema, and checks how its fields depend on each other. Reports all wrong fields at once. */
-export function readQuoteRequest(body: QuoteBody, venues: readonly Venue[]): ReadQuote {
+export function readQuoteRequest(body: QuoteBody): ReadQuote {
   const fields: Record<string, string> = {};
   const amount = readAmount(body, fields);
   const slippage = rawAmount(body.slippage ?? slippageLimits.default, slippageDecimals);
   if (!slippage.ok) fields['slippage'] = 'has more than two decimals';
-  const pool = body.pool ?? 'auto';
-  if (pool !== 'auto' && !venues.some(({ name, quoting }) => name === pool && quoting !== null)) {
-    fields['pool'] = `\`${pool}\` is not quoted yet`;
-  }
   if (amount === null || !slippage.ok || Object.keys(fields).length > 0) return { ok: false, error: 'INVALID_REQUEST', fields };
-  const { side, mint } = body;
+  const { side, mint, pool = 'auto' } = body;
   if (!isAddress(mint)) return { ok: false, error: 'INVALID_MINT' };
   return { ok: true, order: { side, mint, amount, slippageBps: slippage.raw, pool } };
 }

@@ -3,7 +3,6 @@ import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { quoteEndpoint, type QuoteAnswer, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
 import type { AccountReader } from '@sluice/gateway/reads/chain/account-reader.ts';
 import type { Principal } from '@sluice/gateway/auth/principal.ts';
@@ -28,7 +27,6 @@ const noBalance = 0n;
 export interface QuoteOptions {
   readonly markets: Markets;
   readonly reader: AccountReader;
-  readonly venues: readonly Venue[];
   /** Price of SOL in USD; null if it is unknown. */
   readonly solUsd: () => number | null;
   readonly paperBalanceOf?: () => PaperBalanceOf | null;
@@ -42,8 +40,8 @@ export function quoteEndpoints(options: QuoteOptions): readonly BoundEndpoint[] 
 }
 
 function quoteOrder(body: QuoteBody, owner: Principal | null, options: QuoteOptions): Answer | Promise<Answer> {
-  const { markets, reader, venues, solUsd, nowMs = () => performance.now(), clock = systemClock } = options;
-  const read = readQuoteRequest(body, venues);
+  const { markets, reader, solUsd, nowMs = () => performance.now(), clock = systemClock } = options;
+  const read = readQuoteRequest(body);
   if (!read.ok) return read.error === 'INVALID_MINT' ? { error: read.error } : wrongFields(read.fields);
   const { order } = read;
   const { amount, mint } = order;
@@ -67,7 +65,7 @@ function quoteOrder(body: QuoteBody, owner: Principal | null, options: QuoteOpti
   return market.then((known) => answerTo(order, known, facts(), nowMs()) ?? again(maxReads - 1), unavailable);
 }
 
-interface ReadParts extends Required<Omit<QuoteOptions, 'venues' | 'paperBalanceOf'>> {
+interface ReadParts extends Required<Omit<QuoteOptions, 'paperBalanceOf'>> {
   /** Raw tokens of a paper wallet. Null: the balance is that of the chain. */
   readonly paper: Balance | null;
 }

@@ -39,6 +39,9 @@ const { min, max } = buyLimits;
 export const buyAmountMeaning = `Quote coins to spend, with all fees of the venue: ${min} to ${max} SOL, or coins of that value if the token trades against another coin, for example USDC. While the value of that coin in SOL is unknown, ${min} to ${max} whole coins.`;
 
 /** What a trade gives and costs; the same object in quotes and in the answers of trades. */
+export const autoMeaning =
+  'Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep.';
+
 export const QuoteObject = Closed({
   inAmount: Raw('What the trader pays: quote coins with all fees for a buy, tokens for a sell.'),
   inDecimals: Decimals(),
@@ -100,7 +103,7 @@ export const QuoteBody = Type.Object(
         default: 'auto',
         documented: { enum: ['auto', ...quotedVenueNames] },
         description:
-          'Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without quotes is refused.',
+          `${autoMeaning} A venue without quotes is refused.`,
       }),
     ),
     publicKey: Type.Optional(Address('Wallet that sells. Required for a percentage and for `sellAll`.')),

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { OrderFault, orderFields, orderStates, OrderStatus } from '../orders/orders.ts';
 import { tradedVenueNames, venueNames } from '../venues.ts';
 import { defineEndpoint } from './endpoint.ts';
-import { buyAmountMeaning, QuoteObject, Slippage } from './quote.ts';
+import { autoMeaning, buyAmountMeaning, QuoteObject, Slippage } from './quote.ts';
 import { Limit, Venue } from './fields.ts';
 import {
   Address,
@@ -57,7 +57,7 @@ const common = {
       default: 'auto',
       documented: { enum: ['auto', ...tradedVenueNames] },
       description:
-        'Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused.',
+        `${autoMeaning} An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too.`,
     }),
   ),
   maxIn: Bound('Maximum amount to pay. A sale of a part of the balance sells no more than this.'),
