@@ -917,7 +917,7 @@ export interface QuoteBody {
   readonly sellAll?: boolean;
   /** Percent that the price may move against the trader; at most two decimals. */
   readonly slippage?: number;
-  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without quotes is refused. */
+  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. A venue without quotes is refused. */
   readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
   /** Wallet that sells. Required for a percentage and for `sellAll`. Base58. */
   readonly publicKey?: string;
@@ -932,7 +932,7 @@ export interface BuyBody {
   readonly slippage?: number;
   /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
   readonly priorityFee?: number;
-  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused. */
+  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too. */
   readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
   /** Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly maxIn?: string;
@@ -955,7 +955,7 @@ export interface SellBody {
   readonly slippage?: number;
   /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
   readonly priorityFee?: number;
-  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused. */
+  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too. */
   readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
   /** Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly maxIn?: string;

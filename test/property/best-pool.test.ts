@@ -127,6 +127,8 @@ test('`auto` does not trade in a small pool of a coin that is traded on venues w
   expect(chosen(market, {})).toBe('INVALID_REQUEST');
   expect(chosen(market, { pool: 'pump' })).toBe(cheap.pool.address);
   expect(chosen({ ...marketOf(cheap), isElsewhere: true }, {})).toBe(cheap.pool.address);
+  // The same if the pool that a launch opened is there, but cannot be read.
+  expect(chosen({ ...marketOf(found(cheap, 0.1)), malformed: 1 }, {})).toBe('INVALID_REQUEST');
   const known = (venue: KnownPool['venue'], depthSol: number): KnownPool => ({
     venue,
     address: address(venue),

@@ -35,7 +35,8 @@ export function readTradeRequest(side: 'buy' | 'sell', body: BuyBody | SellBody,
   const hasAmount = amount !== undefined && !('sellAll' in quoted && quoted.sellAll);
   const read = readQuoteRequest({ ...quoted, side, ...(hasAmount && { amount }) });
   const fields: Record<string, string> = !read.ok && read.error === 'INVALID_REQUEST' ? { ...read.fields } : {};
-  if (venues.some(({ name, signing }) => name === pool && signing === null)) fields['pool'] = `\`${pool}\` is quoted, but no orders are sent to it`;
+  if (venues.some(({ name, signing }) => name === pool && signing === null))
+    fields['pool'] = `\`${pool}\` is quoted, but no orders are sent to it`;
   if (!isAddress(publicKey)) fields['publicKey'] = 'is not an address';
   const fee = priorityFee === undefined ? null : rawAmount(priorityFee, solDecimals, 'SOL');
   if (fee?.ok === false) fields['priorityFee'] = fee.fault;

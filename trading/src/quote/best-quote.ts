@@ -148,13 +148,17 @@ export function wrongFields(fields: Readonly<Record<string, string>>): QuoteRefu
  * The pools that an order may be traded in, at least one. An open curve trades alone. All pools have the same quote coin, because an order's amount is
  * in that coin, and it must not change because somebody opens a pool. See `coinOf`.
  */
-function openPools({ pool }: QuoteRequest, { pools, isElsewhere }: TokenMarket): readonly TradedPool[] | QuoteRefusal {
+function openPools({ pool }: QuoteRequest, { pools, malformed, isElsewhere }: TokenMarket): readonly TradedPool[] | QuoteRefusal {
   const named = pools.filter(({ venue }) => pool === 'auto' || venue.name === pool);
   const open = named.filter((one) => !one.pool.complete);
   const curve = open.find((one) => one.pool.curve);
   if (curve !== undefined) return [curve];
-  if (pool === 'auto' && isElsewhere && open.length > 0 && !open.some(isDerived))
-    return wrongFields({ pool: 'the coin is traded on venues that no orders are sent to; name a venue to trade in a much smaller pool' });
+  if (pool === 'auto' && open.length > 0 && !open.some(isDerived)) {
+    if (malformed > 0)
+      return wrongFields({ pool: 'the pool in which the coin started cannot be read; name a venue to trade in another one' });
+    if (isElsewhere)
+      return wrongFields({ pool: 'the coin is traded on venues without orders; name a venue to trade in a much smaller pool' });
+  }
   if (open.length > 0) {
     const coin = coinOf(open);
     return open.filter((one) => one.pool.quoteMint === coin);

@@ -1605,7 +1605,7 @@ class QuoteBody(TypedDict):
     slippage: NotRequired[float]
     """Percent that the price may move against the trader; at most two decimals."""
     pool: NotRequired[RequestedVenue]
-    """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without quotes is refused."""
+    """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. A venue without quotes is refused."""
     publicKey: NotRequired[str]
     """Wallet that sells. Required for a percentage and for `sellAll`. Base58."""
 
@@ -1620,7 +1620,7 @@ class BuyBody(TypedDict):
     priorityFee: NotRequired[float]
     """Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap."""
     pool: NotRequired[RequestedVenue]
-    """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused."""
+    """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too."""
     maxIn: NotRequired[str]
     """Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
     minOut: NotRequired[str]
@@ -1643,7 +1643,7 @@ class SellBody(TypedDict):
     priorityFee: NotRequired[float]
     """Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap."""
     pool: NotRequired[RequestedVenue]
-    """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. A venue without trading is refused."""
+    """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too."""
     maxIn: NotRequired[str]
     """Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
     minOut: NotRequired[str]

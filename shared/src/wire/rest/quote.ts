@@ -102,8 +102,7 @@ export const QuoteBody = Type.Object(
       Type.Enum(['auto', ...venueNames], {
         default: 'auto',
         documented: { enum: ['auto', ...quotedVenueNames] },
-        description:
-          `${autoMeaning} A venue without quotes is refused.`,
+        description: `${autoMeaning} A venue without quotes is refused.`,
       }),
     ),
     publicKey: Type.Optional(Address('Wallet that sells. Required for a percentage and for `sellAll`.')),

@@ -56,8 +56,7 @@ const common = {
     Type.Enum(['auto', ...venueNames], {
       default: 'auto',
       documented: { enum: ['auto', ...tradedVenueNames] },
-      description:
-        `${autoMeaning} An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too.`,
+      description: `${autoMeaning} An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too.`,
     }),
   ),
   maxIn: Bound('Maximum amount to pay. A sale of a part of the balance sells no more than this.'),
