@@ -1,4 +1,3 @@
-import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { tokenAddress } from '@sluice/shared/solana/addresses/derived.ts';
 import { readTransaction, type TransactionInstruction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
@@ -7,77 +6,18 @@ import { slippageBounds, type Quote, type QuotedMint, type QuotedPool, type Quot
 import { readTrade } from '@sluice/trading/signer/checks/trade-instruction.ts';
 import { launchLab } from '../../venues/src/raydium/launchlab/index.ts';
 import { openingNumbers } from '../../venues/src/raydium/launchlab/curve.ts';
-import * as layout from '../../venues/src/raydium/launchlab/layout.ts';
 import * as program from '../../venues/src/raydium/launchlab/program.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fixtureJson, fixturesNote, fixturesPresent } from '../golden/fixtures.ts';
+import { bonk, curveAccounts, launch, routed, type Curve } from '../support/chain/launchlab-curves.ts';
 import { fuzzCases, mutated } from '../support/fuzz.ts';
 
-const globalConfig = '6s1xP3hpbAfFoNtUNF8mfHsjr2Bd97JxFJRWLbL6aHuX';
-const raydium = '4Bu96XjU84XjPDSpveTVf6LYGCkfW5FK7SNkREWcEfV4';
-const letsBonk = 'FfYek5vEz23cMkWsdJwG2oa6EphsvXSHrGpdALN4g6W1';
 const at = { slot: 1_000, unixTimeS: 1_791_000_000 };
-
-interface Curve {
-  readonly mint: string;
-  readonly platform: string;
-  readonly creator: string;
-  /** total_base_sell, virtual_base, virtual_quote, real_base, real_quote, as the event shows them. */
-  readonly numbers: readonly bigint[];
-  readonly fees: readonly [protocol: bigint, platform: bigint, creator: bigint];
-}
-
-function account(length: number, discriminator: Uint8Array, u64s: readonly (readonly [number, bigint])[]): Buffer {
-  const data = Buffer.alloc(length);
-  data.set(discriminator);
-  for (const [offset, value] of u64s) data.writeBigUInt64LE(value, offset);
-  return data;
-}
-
-/** Where a curve has its coins. */
-function vaultOf(pool: string, mint: string): string {
-  return findProgramAddress([Buffer.from('pool_vault'), addressBytes(pool), addressBytes(mint)], program.programId).address;
-}
-
-function poolBytes({ mint, platform, creator, numbers }: Curve): Buffer {
-  const { pool } = layout;
-  const [total, virtualBase, virtualQuote, realBase, realQuote] = numbers as [bigint, bigint, bigint, bigint, bigint];
-  const data = account(429, program.accountDiscriminators.pool, [
-    [pool.supply, 10n ** 15n],
-    [pool.totalBaseSell, total],
-    [pool.virtualBase, virtualBase],
-    [pool.virtualQuote, virtualQuote],
-    [pool.realBase, realBase],
-    [pool.realQuote, realQuote],
-  ]);
-  const address = program.poolOf(mint, wrappedSolMint);
-  const keys = [globalConfig, platform, mint, wrappedSolMint, vaultOf(address, mint), vaultOf(address, wrappedSolMint), creator];
-  const offsets = [pool.globalConfig, pool.platformConfig, pool.baseMint, pool.quoteMint, pool.baseVault, pool.quoteVault, pool.creator];
-  for (const [index, key] of keys.entries()) data.set(addressBytes(key), offsets[index]);
-  return data;
-}
-
-function globalBytes(protocol: bigint): Buffer {
-  return account(371, program.accountDiscriminators.globalConfig, [[layout.globalConfig.tradeFeeRate, protocol]]);
-}
-
-function platformBytes(platform: bigint, creator: bigint): Buffer {
-  const { feeRate, creatorFeeRate } = layout.platformConfig;
-  return account(940, program.accountDiscriminators.platformConfig, [
-    [feeRate, platform],
-    [creatorFeeRate, creator],
-  ]);
-}
 
 function opened(curve: Curve, change: Partial<QuotedMint> = {}): QuotedPool {
   const address = program.poolOf(curve.mint, wrappedSolMint);
-  const [protocol, platform, creator] = curve.fees;
-  const bytes = new Map([
-    [address, poolBytes(curve)],
-    [globalConfig, globalBytes(protocol)],
-    [curve.platform, platformBytes(platform, creator)],
-  ]);
+  const bytes = curveAccounts(curve);
   const read = (one: string) => ({ owner: program.programId, lamports: 1n, data: bytes.get(one)! });
   const mint = { address: curve.mint, decimals: 6, supply: 10n ** 15n, transferFee: null, ...change };
   expect(launchLab.quoting!.accountsOf(curve.mint, wrappedSolMint)).toEqual([address]);
@@ -93,28 +33,6 @@ function given(pool: QuotedPool, trade: QuotedTrade): Quote {
   if (!outcome.ok) throw new Error(outcome.fault);
   return outcome.quote;
 }
-
-const launch: Curve = {
-  mint: 'AqFe2tk1BRx6czUuRPGUZ8mtvcBGDZYsG6oPvELwzray',
-  platform: raydium,
-  creator: 'FeGbW3kbwQnV42hxUAFfbupVzDU5sKhcHswvtRbrYpn5',
-  numbers: [800_000_000_000_000n, 1_066_666_666_666_666n, 10_000_000_000n, 0n, 0n],
-  fees: [2_500n, 7_500n, 0n],
-};
-const bonk: Curve = {
-  mint: '4HhNdqkmMsMV9Z3d85sPYDw1MR3DpXRrxknRTLYXN22h',
-  platform: letsBonk,
-  creator: wrappedSolMint,
-  numbers: [793_100_000_000_000n, 1_073_025_605_596_382n, 30_000_852_951n, 145_510_965_933_100n, 4_706_613_681n],
-  fees: [2_500n, 10_000n, 0n],
-};
-const routed: Curve = {
-  mint: '9hagXq16LZMT3DmCf16S7npUaxESZpsHdKkWUQab3ray',
-  platform: raydium,
-  creator: wrappedSolMint,
-  numbers: [55_000_000_000_000n, 75_625_000_000_000n, 11_250_000_000n, 8_291_865_945_085n, 1_385_402_673n],
-  fees: [2_500n, 7_500n, 500n],
-};
 
 const recorded = [
   [
@@ -281,8 +199,9 @@ it('no mutation makes a decoder throw', () => {
       { seed: 1, numRuns: fuzzCases(20_000) },
     );
   }
-  const bytes = [poolBytes(bonk), globalBytes(2_500n), platformBytes(10_000n, 0n)] as const;
-  const [pool, ...others] = [program.poolOf(bonk.mint, wrappedSolMint), globalConfig, letsBonk] as const;
+  const accounts = curveAccounts(bonk);
+  const bytes = [...accounts.values()] as unknown as readonly [Buffer, Buffer, Buffer];
+  const [pool, ...others] = [...accounts.keys()] as [string, string, string];
   fc.assert(
     fc.property(
       ...(bytes.map(mutated) as [fc.Arbitrary<Uint8Array>, fc.Arbitrary<Uint8Array>, fc.Arbitrary<Uint8Array>]),
