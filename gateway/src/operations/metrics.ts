@@ -3,15 +3,13 @@ import { inSeconds, metricsOf, type Metric, type MetricRow } from '@sluice/share
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { rpcMetrics } from '@sluice/shared/operations/rpc-metrics.ts';
 import type { EndpointHealth } from '@sluice/shared/solana/rpc/rpc.ts';
-import type { RecordSeal } from '../auth/record-seal.ts';
 import type { RpcAccountReader } from '../reads/chain/rpc-account-reader.ts';
 import type { Lag } from './lag.ts';
 import type { CountingLimiter } from '../ratelimit/limiter.ts';
 import type { TokenBook } from '../reads/tokens/token-book.ts';
-import { version } from './report.ts';
+import { version, type OperationsParts } from './report.ts';
 import type { Store } from '../store/store.ts';
 import type { Hub } from '../stream/hub.ts';
-import type { Transport } from '../transport/transport.ts';
 
 /** The counters of the read endpoints. */
 export interface ReadCounters {
@@ -21,45 +19,30 @@ export interface ReadCounters {
   readonly rpc: () => readonly EndpointHealth[];
 }
 
-export interface GatewayMetricsParts {
-  readonly hub: Hub;
-  readonly limiter: CountingLimiter;
-  readonly recordsRefused: RecordSeal['refused'];
-  readonly reads: ReadCounters;
-  readonly store: Pick<Store, 'health' | 'time'> | null;
-  readonly lag: Lag;
-  readonly parts: Parts;
-  readonly draining: boolean;
-  /** Gateways on the same bus, this one among them. */
-  readonly gateways: number;
-  /** Requests over HTTP that wait for their answer. */
-  readonly requests: number;
-  /** Null before the gateway listens. */
-  readonly descriptors: Transport['descriptors'] | null;
-}
-
 /** The gateway's metrics. No label has an unbounded set of values. */
-export function gatewayMetrics(of: GatewayMetricsParts): Metric[] {
-  const parts = Object.fromEntries(Object.entries(of.parts).map(([part, fault]) => [part, fault === null]));
-  const refused = Object.fromEntries(Object.entries(of.recordsRefused).map(([purpose, count]) => [purpose.replaceAll(' ', '_'), count]));
+export function gatewayMetrics(of: OperationsParts, parts: Parts, lag: Lag): Metric[] {
+  const { hub, fleet, counters, store, requests } = of;
+  const descriptors = of.transport()?.descriptors;
+  const works = Object.fromEntries(Object.entries(parts).map(([part, fault]) => [part, fault === null]));
+  const refused = Object.fromEntries(Object.entries(fleet.seal.refused).map(([purpose, count]) => [purpose.replaceAll(' ', '_'), count]));
   return [
     ...metricsOf('sluice_gateway', [
       ['info', 'Always 1; the version of the program.', { version: { [version]: 1 } }],
-      ['draining', 'The gateway is draining and accepts no new connections.', of.draining],
-      ['part_ok', 'What `/readyz` says of a part.', { part: parts }],
-      ['gateways', 'Gateways on the same bus, this one among them.', of.gateways],
-      ['lag_slots', 'Slots by which ingest is behind the newest slot that this gateway knows; -1 if it knows none.', of.lag.slots],
-      ['lag_seconds', 'Time since ingest received a new slot, as of its last report; -1 if none reports one.', inSeconds(of.lag.ms)],
-      ['requests_open', 'Requests over HTTP that wait for their answer.', of.requests],
-      ['descriptors_scarce', '1 if few file descriptors are left, so that new streams are refused.', of.descriptors?.scarce ?? false],
-      ['connections_refused_total', 'New connections closed at once, because few file descriptors are left.', of.descriptors?.closed ?? 0],
+      ['draining', 'The gateway is draining and accepts no new connections.', of.isDraining()],
+      ['part_ok', 'What `/readyz` says of a part.', { part: works }],
+      ['gateways', 'Gateways on the same bus, this one among them.', fleet.size()],
+      ['lag_slots', 'Slots by which ingest is behind the newest slot that this gateway knows; -1 if it knows none.', lag.slots],
+      ['lag_seconds', 'Time since ingest received a new slot, as of its last report; -1 if none reports one.', inSeconds(lag.ms)],
+      ['requests_open', 'Requests over HTTP that wait for their answer.', requests.open],
+      ['descriptors_scarce', '1 if few file descriptors are left, so that new streams are refused.', descriptors?.scarce ?? false],
+      ['connections_refused_total', 'New connections closed at once, because few file descriptors are left.', descriptors?.closed ?? 0],
       ['records_refused_total', 'Records from Redis refused: not sealed by a gateway, expired, or used before.', { kind: refused }],
-      ...streamRows(of.hub),
-      ...limitRows(of.limiter),
-      ...readRows(of.reads),
-      ...(of.store === null ? [] : storeRows(of.store)),
+      ...streamRows(hub),
+      ...limitRows(fleet.limiter),
+      ...readRows(counters),
+      ...(store === null ? [] : storeRows(store)),
     ]),
-    ...rpcMetrics('sluice_gateway', of.reads.rpc()),
+    ...rpcMetrics('sluice_gateway', counters.rpc()),
   ];
 }
 

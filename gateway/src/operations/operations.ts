@@ -12,26 +12,13 @@ import { statusOf, type OperationsParts, type Status } from './report.ts';
 
 /** `/livez`, `/readyz`, `/metrics` and `/status`, on the gateway's port, and on a second port if one is configured. */
 export function createOperations(of: OperationsParts) {
-  const { config, fleet, hub, health, counters, store, trading, requests, transport, isDraining, embeddedIngest, log } = of;
-  const { limiter } = fleet;
+  const { config, fleet, health, trading, isDraining, embeddedIngest, log } = of;
   const started = { atMs: Date.now(), steadyMs: performance.now() };
   const meter = new ProcessMeter();
   const parts = (): Parts => ({ ...gatewayParts(of), ...embeddedIngest.parts() });
   const lagMeter = new LagMeter({ ownSlot: () => trading.slot(), health, now: () => performance.now() });
   const metrics = async (): Promise<readonly Metric[]> => [
-    ...gatewayMetrics({
-      hub,
-      limiter,
-      recordsRefused: fleet.seal.refused,
-      reads: counters,
-      store,
-      lag: lagMeter.lag,
-      parts: parts(),
-      draining: isDraining(),
-      gateways: fleet.size(),
-      requests: requests.open,
-      descriptors: transport()?.descriptors ?? null,
-    }),
+    ...gatewayMetrics(of, parts(), lagMeter.lag),
     ...trading.metrics(),
     ...embeddedIngest.metrics(),
     ...(await meter.metrics()),
