@@ -4,17 +4,8 @@ import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { lamportsPerSol, solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { startSimnet, type Simnet } from '@sluice/simnet/simnet.ts';
-import {
-  action,
-  type Command,
-  CommandError,
-  flag,
-  inQuotes,
-  loadConfig,
-  option,
-  readInteger,
-  UsageError,
-} from '../command-line/command.ts';
+import { action, CommandError, flag, inQuotes, loadConfig, option, readInteger, UsageError } from '../command-line/command.ts';
+import type { Command } from '../command-line/command.ts';
 import { airdrop, atUsualPort, defaultAirdropSol, defaultRpcUrl, maxAirdropSol, simnetPort } from '../start/local-node.ts';
 import { closeOnStop, Closers } from '../start/lifecycle.ts';
 import { print, printJson } from '../command-line/terminal.ts';

@@ -1,12 +1,6 @@
 import { text as readAll } from 'node:stream/consumers';
-import {
-  listWallets,
-  openKeystore,
-  unlockKeystore,
-  walletInfo,
-  type Keystore,
-  type WalletInfo,
-} from '@sluice/trading/signer/custody/keystore.ts';
+import { listWallets, openKeystore, unlockKeystore, walletInfo } from '@sluice/trading/signer/custody/keystore.ts';
+import type { Keystore, WalletInfo } from '@sluice/trading/signer/custody/keystore.ts';
 import { keystoreCost, keystoreName, readPassphrase, tradingKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
 import { readSecretKey } from '@sluice/trading/signer/custody/secret-key-text.ts';
 import { logIdsIn } from '@sluice/trading/signer/audit/segments.ts';

@@ -1,13 +1,5 @@
-import {
-  type CandleInterval,
-  SluiceError,
-  type Channel,
-  type EventOf,
-  type Gap,
-  type RejectedKey,
-  type Sluice,
-  type Status,
-} from '@sluice/client';
+import { SluiceError } from '@sluice/client';
+import type { CandleInterval, Channel, EventOf, Gap, RejectedKey, Sluice, Status } from '@sluice/client';
 import { oneLine } from '@sluice/shared/runtime/log/terminal-text.ts';
 
 export interface WatchedKeys {

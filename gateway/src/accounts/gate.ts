@@ -16,15 +16,8 @@ import type { HttpAnswer, HttpRequest } from '../transport/transport.ts';
 import type { UsageOfKeys } from '../usage/endpoints.ts';
 import type { Nonces } from './sign-in/nonces.ts';
 import { mayRead, originOfChange, publicOrigins, type PublicOrigin, type PublicOrigins } from './public-origins.ts';
-import {
-  beginSession,
-  findSession,
-  isCsrfTokenOf,
-  maxSessionMs,
-  sessionCookie,
-  sessionTokenOf,
-  type SignedIn,
-} from './sessions/sessions.ts';
+import { beginSession, findSession, isCsrfTokenOf, maxSessionMs, sessionCookie, sessionTokenOf } from './sessions/sessions.ts';
+import type { SignedIn } from './sessions/sessions.ts';
 import type { WalletParts } from './wallets.ts';
 import type { SignInFault, SignInOutcome } from './sign-in/sign-in.ts';
 

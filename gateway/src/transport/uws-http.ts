@@ -1,16 +1,8 @@
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type * as UwsModule from 'uWebSockets.js';
 import { ReceivedRequest } from './request.ts';
-import {
-  bodyLength,
-  isBodiless,
-  statusText,
-  transportLimits,
-  type HttpAnswer,
-  type HttpRequest,
-  type ReceivedBody,
-  type TransportHandlers,
-} from './transport.ts';
+import { bodyLength, isBodiless, statusText, transportLimits } from './transport.ts';
+import type { HttpAnswer, HttpRequest, ReceivedBody, TransportHandlers } from './transport.ts';
 
 type Res = UwsModule.HttpResponse;
 type Req = UwsModule.HttpRequest;

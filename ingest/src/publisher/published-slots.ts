@@ -4,16 +4,8 @@ import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import { allTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { readRecord, type LogRecord } from './log-tail.ts';
-import {
-  creationIdOf,
-  isEvent,
-  topicsOf,
-  type LogItem,
-  type Outgoing,
-  type PublishableEvent,
-  type SlotContents,
-  type SlotNews,
-} from './outgoing.ts';
+import { creationIdOf, isEvent, topicsOf } from './outgoing.ts';
+import type { LogItem, Outgoing, PublishableEvent, SlotContents, SlotNews } from './outgoing.ts';
 
 /** Published events of undecided slots: minutes at full load. Above this limit, the oldest slot is forgotten, and counted. */
 const maxOpen = 100_000;

@@ -1,24 +1,12 @@
-import {
-  advancesNonce,
-  decodeTransaction,
-  signatureFromText,
-  withoutSignatures,
-  type DecodedTransaction,
-} from '@sluice/shared/solana/transaction/transaction.ts';
+import { advancesNonce, decodeTransaction, signatureFromText, withoutSignatures } from '@sluice/shared/solana/transaction/transaction.ts';
+import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import type { SendAnswer } from '@sluice/shared/wire/rest/trade.ts';
 import { wrongFields } from '../quote/best-quote.ts';
 import type { InsertOutcome, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { orderObject } from '../model/order-object.ts';
-import {
-  endStates,
-  ownerOf,
-  type IdempotencyUse,
-  type NewOrder,
-  type OpenOrder,
-  type Owner,
-  type StoredOrder,
-} from '@sluice/gateway/store/order-model/order.ts';
+import { endStates, ownerOf } from '@sluice/gateway/store/order-model/order.ts';
+import type { IdempotencyUse, NewOrder, OpenOrder, Owner, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { newOrderId } from '../model/order-id.ts';
 import { chainForOrder } from '../nodes/chain-identity.ts';
 import { KeyLocks, refusedByHalt, tooManyOpen, tradingOff } from './admission/admission.ts';

@@ -8,18 +8,8 @@ import type { AuditLog } from './audit/log.ts';
 import { FrameReader, encodeFrame } from './wire/frames.ts';
 import { openSigningFolder, type SigningFolder } from './signing/signing-folder.ts';
 import { filesFault } from './files/own-files.ts';
-import {
-  Fault,
-  maxHeads,
-  maxQueued,
-  readToSigner,
-  type FromSigner,
-  type LogHead,
-  type SealCommand,
-  type SignCommand,
-  type SignerFault,
-  type ToSigner,
-} from './wire/protocol.ts';
+import { Fault, maxHeads, maxQueued, readToSigner } from './wire/protocol.ts';
+import type { FromSigner, LogHead, SealCommand, SignCommand, SignerFault, ToSigner } from './wire/protocol.ts';
 import { answerAll, type SigningParts } from './signing/signing.ts';
 import type { StartTerms } from './signing/start-terms.ts';
 

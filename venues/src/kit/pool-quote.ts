@@ -1,10 +1,5 @@
-import {
-  sentFor,
-  transferFeeAt,
-  withheldFrom,
-  type TransferFees,
-  type TransferFeeSetting,
-} from '@sluice/shared/solana/tokens/token-extensions.ts';
+import { sentFor, transferFeeAt, withheldFrom } from '@sluice/shared/solana/tokens/token-extensions.ts';
+import type { TransferFees, TransferFeeSetting } from '@sluice/shared/solana/tokens/token-extensions.ts';
 import { maxU64, quoteFault, type QuoteFault, type QuotedTrade, type QuoteOutcome } from '../seam/quoting.ts';
 import type { Fee, PoolReserves, PriceState } from '../seam/venue.ts';
 

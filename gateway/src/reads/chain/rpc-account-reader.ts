@@ -5,15 +5,8 @@ import { startDeadline, type Deadline } from '@sluice/shared/runtime/abort/deadl
 import { askUntilAgreed } from '@sluice/shared/solana/rpc/quorum/ask-until-agreed.ts';
 import { RpcError, type Rpc, type WatchedRpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { AccountReader, AccountsRead, ChainAccount } from './account-reader.ts';
-import {
-  chooseAnswer,
-  haveSameAccounts,
-  lastReportedSlot,
-  reportedAlone,
-  reportedSlot,
-  type AccountsAnswer,
-  type ChosenAnswer,
-} from './voted-accounts.ts';
+import { chooseAnswer, haveSameAccounts, lastReportedSlot, reportedAlone, reportedSlot } from './voted-accounts.ts';
+import type { AccountsAnswer, ChosenAnswer } from './voted-accounts.ts';
 
 /** Most accounts in one `getMultipleAccounts`: the limit of nodes. */
 const maxAccountsACall = 100;

@@ -3,14 +3,8 @@ import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { baseOf, composeBuckets } from '@sluice/shared/market/candles/compose-candles.ts';
 import { baseIntervals, type Bucket, type MarketReader } from '@sluice/shared/market/market.ts';
-import {
-  candleLimits,
-  tokenCandlesEndpoint,
-  tokenTradesEndpoint,
-  tradeLimits,
-  type Candle,
-  type TokenCandles,
-} from '@sluice/shared/wire/rest/token-history.ts';
+import { candleLimits, tokenCandlesEndpoint, tokenTradesEndpoint, tradeLimits } from '@sluice/shared/wire/rest/token-history.ts';
+import type { Candle, TokenCandles } from '@sluice/shared/wire/rest/token-history.ts';
 import { searchLimits, tokenInfoEndpoint, tokenSearchEndpoint } from '@sluice/shared/wire/rest/token.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/values/intervals.ts';
 import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';

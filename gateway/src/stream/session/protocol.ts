@@ -1,17 +1,7 @@
 import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { errorBody, type ErrorCode } from '@sluice/shared/wire/errors.ts';
-import {
-  AuthCommand,
-  ListCommand,
-  ops,
-  PingCommand,
-  subscribeSchemas,
-  unsubscribeSchemas,
-  type CommandId,
-  type Op,
-  type SubscribeCommand,
-  type UnsubscribeCommand,
-} from '@sluice/shared/wire/stream/commands.ts';
+import { AuthCommand, ListCommand, ops, PingCommand, subscribeSchemas, unsubscribeSchemas } from '@sluice/shared/wire/stream/commands.ts';
+import type { CommandId, Op, SubscribeCommand, UnsubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import { impossibleBounds } from '@sluice/shared/wire/stream/filters.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { decodeMsgpackCommand, firstMsgpackId } from './msgpack-command.ts';

@@ -1,15 +1,6 @@
 import type { Logger } from '../../runtime/log/log.ts';
-import {
-  busLimits,
-  type Bus,
-  type BusPublisher,
-  type BusStatus,
-  type BusSubscriber,
-  type Lease,
-  type LogEntry,
-  type PublisherOptions,
-  type SubscriberOptions,
-} from '../bus.ts';
+import { busLimits } from '../bus.ts';
+import type { Bus, BusPublisher, BusStatus, BusSubscriber, Lease, LogEntry, PublisherOptions, SubscriberOptions } from '../bus.ts';
 import { BusError, closedError, fencedError } from '../bus-error.ts';
 import { KnownPosition } from '../known-position.ts';
 import { databaseOf } from './redis-connect.ts';

@@ -1,16 +1,8 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../../runtime/log/log.ts';
 import { BusError } from '../bus-error.ts';
-import {
-  addressOf,
-  connectorBy,
-  electPrimary,
-  OwnerBook,
-  PrimaryBook,
-  type Address,
-  type Server,
-  type SlotView,
-} from './redis-addresses.ts';
+import { addressOf, connectorBy, electPrimary, OwnerBook, PrimaryBook } from './redis-addresses.ts';
+import type { Address, Server, SlotView } from './redis-addresses.ts';
 import { liveChannel, redisKeys, epochsOf } from './redis-scripts.ts';
 
 /** If a command gets no byte of an answer for this long, its connection is ended, and the client reconnects. */

@@ -1,16 +1,7 @@
 import { isLate } from '../../solana/slots.ts';
 import { isCurveVenue } from '../../wire/venues.ts';
-import {
-  firstMain,
-  placeOf,
-  placeOfRead,
-  priceCounts,
-  takePlace,
-  unprovenSince,
-  type MintHead,
-  type Mutable,
-  type Place,
-} from '../pools/main-pool.ts';
+import { firstMain, placeOf, placeOfRead, priceCounts, takePlace, unprovenSince } from '../pools/main-pool.ts';
+import type { MintHead, Mutable, Place } from '../pools/main-pool.ts';
 import type { MarketTrade } from '../market-trade.ts';
 import { baseIntervals, type BaseInterval } from '../market.ts';
 import { countAll, countSlots, isCounted, lastsMs, noteSlot, type Count, type Price } from '../pools/slot-prices.ts';

@@ -4,15 +4,8 @@ import { RedisConnection } from '../../bus/redis/redis-connection.ts';
 import { redisKeys, script } from '../../bus/redis/redis-scripts.ts';
 import type { Logger } from '../../runtime/log/log.ts';
 import { jsonOrNull } from '../../codec/bytes.ts';
-import {
-  byDepth,
-  poolBounds,
-  readKnownPool,
-  type KnownPool,
-  type PoolBounds,
-  type PoolDirectory,
-  type PoolSighting,
-} from './pool-directory.ts';
+import { byDepth, poolBounds, readKnownPool } from './pool-directory.ts';
+import type { KnownPool, PoolBounds, PoolDirectory, PoolSighting } from './pool-directory.ts';
 
 /** Keys in Redis. They share the hash tag of the log's keys, because the script uses several of them, and the lease, at once. */
 const prefix = '{sluice}:pools:';

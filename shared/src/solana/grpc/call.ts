@@ -1,11 +1,5 @@
-import {
-  connect,
-  constants,
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  type IncomingHttpHeaders,
-  type IncomingHttpStatusHeader,
-} from 'node:http2';
+import { connect, constants } from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 
 /** Bytes that a server may send before they are read: the window of HTTP/2. While nothing is read, the server stops there. */
 const windowBytes = 1024 * 1024;

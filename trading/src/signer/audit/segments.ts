@@ -1,15 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  ChainReader,
-  checkChain,
-  cutFault,
-  firstLine,
-  logIdOf,
-  type ChainOutcome,
-  type ChainState,
-  type RecordedEndOf,
-} from './mac-chain.ts';
+import { ChainReader, checkChain, cutFault, firstLine, logIdOf } from './mac-chain.ts';
+import type { ChainOutcome, ChainState, RecordedEndOf } from './mac-chain.ts';
 import type { AuditEntry, SegmentEntry } from './entry.ts';
 
 const newline = 10;

@@ -2,17 +2,8 @@ import { TransientMap } from '@sluice/shared/runtime/collections/transient-map.t
 import type { StoredKeystore, StoredWallet } from '@sluice/gateway/store/sql/tables/wallets.ts';
 import type { SignerLink } from './child.ts';
 import { FrameError, FrameReader, encodeFrame } from '../wire/frames.ts';
-import {
-  readFromSigner,
-  type FromSigner,
-  type LogHead,
-  type SealCommand,
-  type SealedWallet,
-  type SignAnswer,
-  type SignCommand,
-  type SignerFault,
-  type ToSigner,
-} from '../wire/protocol.ts';
+import { readFromSigner } from '../wire/protocol.ts';
+import type { FromSigner, LogHead, SealCommand, SealedWallet, SignAnswer, SignCommand, SignerFault, ToSigner } from '../wire/protocol.ts';
 
 /** `ended`: the process ended, or sent something that cannot be read. */
 export type SessionStart = { readonly ok: true } | { readonly ok: false; readonly reason: SignerFault | 'ended'; readonly what: string };

@@ -4,17 +4,8 @@ import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known
 import { stateOfReserves } from '../../kit/constant-product.ts';
 import { malformed } from '../../kit/decode.ts';
 import { quotePool as quoteSwap, type PoolSwap } from '../../kit/pool-quote.ts';
-import {
-  decodedOnce,
-  maxU64,
-  quoteFault,
-  type AccountLookup,
-  type QuoteAccounts,
-  type QuoteFault,
-  type QuotedTrade,
-  type QuoteOutcome,
-  type VenueQuoting,
-} from '../../seam/quoting.ts';
+import { decodedOnce, maxU64, quoteFault } from '../../seam/quoting.ts';
+import type { AccountLookup, QuoteAccounts, QuoteFault, QuotedTrade, QuoteOutcome, VenueQuoting } from '../../seam/quoting.ts';
 import type { PoolReserves } from '../../seam/venue.ts';
 import { curveRates, type FeeConfig, type FeeRates } from '../fees/fee-config.ts';
 import { movedBy, openWith, ratesOfCoin, swapOf } from '../fees/quoting.ts';

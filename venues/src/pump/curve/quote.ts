@@ -1,15 +1,8 @@
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { stateOfReserves } from '../../kit/constant-product.ts';
 import { quotePool, type PoolSwap } from '../../kit/pool-quote.ts';
-import {
-  decodedOnce,
-  maxU64,
-  quoteFault,
-  type QuoteFault,
-  type QuotedTrade,
-  type QuoteOutcome,
-  type VenueQuoting,
-} from '../../seam/quoting.ts';
+import { decodedOnce, maxU64, quoteFault } from '../../seam/quoting.ts';
+import type { QuoteFault, QuotedTrade, QuoteOutcome, VenueQuoting } from '../../seam/quoting.ts';
 import { curveRates, type FeeConfig, type FeeRates } from '../fees/fee-config.ts';
 import { movedBy, openWith, ratesOfCoin, swapOf } from '../fees/quoting.ts';
 import type { CommonSettings } from '../fees/settings.ts';

@@ -1,28 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { OrderState as PublicOrderState } from '@sluice/shared/wire/orders/orders.ts';
-import {
-  isSameRequest,
-  ownerOf,
-  type IdempotencyUse,
-  type NewOrder,
-  type OpenOrder,
-  type OrderChange,
-  type StoredOrder,
-} from '../../../order-model/order.ts';
+import { isSameRequest, ownerOf } from '../../../order-model/order.ts';
+import type { IdempotencyUse, NewOrder, OpenOrder, OrderChange, StoredOrder } from '../../../order-model/order.ts';
 import { mayInsert, mayBecome } from '../../../order-model/life.ts';
 import { blob, insertRow, integer, text } from '../../columns.ts';
 import type { Database, Sql, SqlRow, SqlValue } from '../../database.ts';
 import { claimOrders, type FollowClaim, type FollowingGateway } from './order-claims.ts';
 import { maxOrderRows, orderEvents, orderValues, readOrder } from './order-rows.ts';
-import {
-  releaseSpend,
-  reservations,
-  reservedValues,
-  reserveSpend,
-  spentLamports,
-  type OverDayLimit,
-  type SpendReservation,
-} from './order-spend.ts';
+import { releaseSpend, reservations, reservedValues, reserveSpend, spentLamports } from './order-spend.ts';
+import type { OverDayLimit, SpendReservation } from './order-spend.ts';
 import { movePaper, paperLock, type PaperMovement, type PaperRefusal } from './paper.ts';
 
 export interface OrderInsert {
