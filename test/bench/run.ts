@@ -14,6 +14,7 @@ const folder = dirname(fileURLToPath(import.meta.url));
 const document = join(folder, '../../docs/BENCHMARKS.md');
 const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   decode: () => import('./ingest/decode.ts'),
+  block: () => import('./ingest/block.ts'),
   auth: () => import('./http/auth.ts'),
   ingest: () => import('./ingest/ingest.ts'),
   bus: () => import('./bus/bus.ts'),

@@ -90,7 +90,7 @@ function median(values: readonly number[]): number {
 }
 
 /** Median microseconds for one call, over interleaved rounds, so that a slow moment of the machine affects all equally. */
-function measure(cases: readonly (() => number)[]): number[] {
+export function measure(cases: readonly (() => number)[]): number[] {
   const times = cases.map((): number[] => []);
   for (const warmUp of cases) warmUp();
   for (let round = 0; round < rounds; round++) {
