@@ -130,6 +130,25 @@ async function transactionOf(
 }
 
 describe('recording and replaying', () => {
+  it('serves recorded accounts, and refuses what is none', async () => {
+    const file = join(folder, 'accounts.jsonl');
+    const account = { lamports: 5_000, owner: program, data: ['AQID', 'base64'], executable: false, rentEpoch: 0, space: 3 };
+    const [address, other] = ['account', 'other'].map((name) => seededKeypair(name).publicKey);
+    const wrong = [{ pubkey: other, account: { ...account, data: 'AQID' } }, { pubkey: 'x', account }, { account }];
+    await writeFile(file, [{ pubkey: address, account }, ...wrong].map((value) => JSON.stringify(value)).join('\n'));
+    const node = await replayFile(file, { speed: 0 });
+    expect(node.recording).toMatchObject({ refused: 3, records: [] });
+    const value = async (method: string, ...params: readonly unknown[]) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+      const response = await fetch(node.rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      return ((await response.json()) as { readonly result: unknown }).result;
+    };
+    expect(await value('getAccountInfo', address, { encoding: 'base64' })).toMatchObject({ value: { owner: program, data: account.data } });
+    expect(await value('getAccountInfo', other, { encoding: 'base64' })).toMatchObject({ value: null });
+    expect(await value('getProgramAccounts', program, { encoding: 'base64' })).toMatchObject([{ pubkey: address }]);
+    await node.close();
+  });
+
   it('writes what a chain confirms, and replays the same transactions', async () => {
     const chain = new ScriptedChain();
     const simnet = await startSimnet({ chain });

@@ -184,7 +184,7 @@ export async function replayFile(files: string | readonly string[], options: Rep
       () => (running?.server.bufferedBytes() ?? 0) <= replayHighWaterBytes,
       () => stopped,
     );
-  const chain = createReplayChain(recording.records, { speed, throttle });
+  const chain = createReplayChain(recording.records, { speed, accounts: recording.accounts, throttle });
   running = await serve(chain, { ...options, chain });
   const { simnet, server } = running;
   const finished = chain.finished.then((report) => {

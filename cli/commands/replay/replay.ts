@@ -28,7 +28,7 @@ export const command = action({
   about: 'Replay recorded transactions.',
   args: {
     '[FILE…]':
-      'recorded results of getTransaction: one JSON object, a JSON array, or one object a line (.jsonl, or .jsonl.br if compressed with brotli). Default: 20 seconds of simnet and a block of recorded transactions of other venues, which come with sluice',
+      'recorded results of getTransaction, and accounts as getProgramAccounts returns them: one JSON object, a JSON array, or one object a line (.jsonl, or .jsonl.br if compressed with brotli). Default: 20 seconds of simnet and recorded transactions of all venues, which come with sluice',
   },
   options: {
     events: flag('decode the transactions in this process, print the events and exit'),

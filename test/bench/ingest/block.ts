@@ -42,9 +42,9 @@ function tradesByParser(text: string): number {
 function withoutOthers(text: string): string {
   const answer = JSON.parse(text) as Block<BlockItem>;
   blockReader.read(answer, keep);
-  const kept = new Set(answer.result.transactions.map(({ signature }) => signature));
+  const ours = new Set(answer.result.transactions.map(({ signature }) => signature));
   const { transactions } = (JSON.parse(text) as Block<VersionedTransactionResponse>).result;
-  return JSON.stringify({ result: { transactions: transactions.filter((one) => kept.has(one.transaction.signatures[0]!)) } });
+  return JSON.stringify({ result: { transactions: transactions.filter((one) => ours.has(one.transaction.signatures[0]!)) } });
 }
 
 /** A whole recorded block on one core, next to a parser of transactions that other applications use. */

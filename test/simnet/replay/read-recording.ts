@@ -1,11 +1,14 @@
 import { open, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
-import type { TransactionRecord } from '../chain.ts';
+import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
+import type { ChainAccount, TransactionRecord } from '../chain.ts';
 import { rebuildTransaction } from './rebuild-transaction.ts';
 
 /** Transactions of one recording. Any others are refused and counted. */
 const maxRecordedTransactions = 200_000;
+/** Accounts of one recording. Any others are refused and counted. */
+const maxRecordedAccounts = 10_000;
 /** Bytes of a compressed recording once it is decompressed. A larger one is rejected. */
 const maxDecompressedBytes = 256 * 1024 * 1024;
 /** Refusals that are described. Any others are only counted. */
@@ -14,6 +17,8 @@ const maxReasons = 100;
 export interface Recording {
   /** By slot. Within a slot by index if the recording has one, otherwise in the order of the recording. */
   readonly records: readonly TransactionRecord[];
+  /** The same during the whole replay. */
+  readonly accounts: ReadonlyMap<string, ChainAccount>;
   readonly refused: number;
   /** The first refusals, each as `where: why`. */
   readonly reasons: readonly string[];
@@ -35,6 +40,19 @@ function ofBlock(block: Json, slot: number | null): readonly unknown[] {
   );
 }
 
+/** An account in the form of `getProgramAccounts` and of `solana account --output json`; null if the value is none. */
+function accountIn(value: unknown): readonly [address: string, account: ChainAccount] | null {
+  if (!isObject(value) || !isObject(value['account'])) return null;
+  const { pubkey, account } = value;
+  const { lamports, owner, data, executable } = account;
+  if (typeof pubkey !== 'string' || !isAddress(pubkey) || typeof owner !== 'string' || !isAddress(owner)) return null;
+  if (!Number.isSafeInteger(lamports) || !Array.isArray(data) || data[1] !== 'base64') return null;
+  return [
+    pubkey,
+    { lamports: BigInt(lamports as number), owner, data: Buffer.from(String(data[0]), 'base64'), executable: executable === true },
+  ];
+}
+
 /**
  * The transactions in one recorded value: a getTransaction result (bare or as the whole JSON-RPC answer), a getBlock result, a
  * blockSubscribe notification or an element of its block, or a list of any of these.
@@ -54,6 +72,7 @@ function transactionsIn(value: unknown): readonly unknown[] {
 
 class Collector {
   readonly records: { readonly record: TransactionRecord; readonly order: number }[] = [];
+  readonly accounts = new Map<string, ChainAccount>();
   readonly reasons: string[] = [];
   refused = 0;
   private readonly signatures = new Set<string>();
@@ -66,6 +85,12 @@ class Collector {
 
   add(where: string, value: unknown): void {
     for (const item of transactionsIn(value)) {
+      const account = accountIn(item);
+      if (account !== null) {
+        if (this.accounts.size >= maxRecordedAccounts) this.refuse(where, `more than ${maxRecordedAccounts} accounts`);
+        else this.accounts.set(...account);
+        continue;
+      }
       const rebuilt = rebuildTransaction(item);
       if (!rebuilt.ok) this.refuse(where, rebuilt.reason);
       else if (this.signatures.has(rebuilt.record.signature)) this.refuse(where, 'the transaction appears twice');
@@ -91,7 +116,7 @@ class Collector {
 
   result(): Recording {
     const sorted = this.records.sort((a, b) => a.record.slot - b.record.slot || a.record.index - b.record.index || a.order - b.order);
-    return { records: sorted.map(({ record }) => record), refused: this.refused, reasons: this.reasons };
+    return { records: sorted.map(({ record }) => record), accounts: this.accounts, refused: this.refused, reasons: this.reasons };
   }
 }
 

@@ -52,7 +52,25 @@ const systemForms: Readonly<Record<string, Form>> = {
     accounts: ['source', 'newAccount'],
     data: (info) => bytes(u32(0), u64(info['lamports']), u64(info['space']), address(info['owner'])),
   },
+  assign: { accounts: ['account'], data: (info) => bytes(u32(1), address(info['owner'])) },
   transfer: { accounts: ['source', 'destination'], data: (info) => bytes(u32(2), u64(info['lamports'])) },
+  // The payer is the base. Another base would be a third account.
+  createAccountWithSeed: {
+    accounts: ['source', 'newAccount'],
+    data: (info) => {
+      const seed = Buffer.from(String(info['seed']));
+      return bytes(
+        u32(3),
+        address(info['base']),
+        u64(seed.length),
+        seed,
+        u64(info['lamports']),
+        u64(info['space']),
+        address(info['owner']),
+      );
+    },
+  },
+  allocate: { accounts: ['account'], data: (info) => bytes(u32(8), u64(info['space'])) },
 };
 
 const ataForms: Readonly<Record<string, Form>> = {
@@ -62,6 +80,7 @@ const ataForms: Readonly<Record<string, Form>> = {
 };
 
 const tokenForms: Readonly<Record<string, Form>> = {
+  initializeAccount: { accounts: ['account', 'mint', 'owner', 'rentSysvar'], data: () => Uint8Array.of(1) },
   transfer: { accounts: ['source', 'destination', 'authority'], data: (info) => bytes(3, u64(info['amount'])) },
   mintTo: { accounts: ['mint', 'account', 'mintAuthority'], data: (info) => bytes(7, u64(info['amount'])) },
   burn: { accounts: ['account', 'mint', 'authority'], data: (info) => bytes(8, u64(info['amount'])) },

@@ -18,6 +18,8 @@ const maintenance = 'ClusterMaintenance';
 export interface ReplayOptions {
   /** 1 is the recorded pace, 10 ten times as fast; 0 or Infinity as fast as possible. */
   readonly speed: number;
+  /** What its readers see of accounts; none by default. */
+  readonly accounts?: ReadonlyMap<string, ChainAccount>;
   /** Awaited between two blocks: resolves when the readers can receive more. */
   readonly throttle?: () => Promise<void>;
 }
@@ -115,12 +117,12 @@ class RecordedChain implements ReplayChain {
     return blockhash === this.newest.blockhash;
   }
 
-  account(): ChainAccount | null {
-    return null;
+  account(address: string): ChainAccount | null {
+    return this.options.accounts?.get(address) ?? null;
   }
 
-  accountsOwnedBy(): Iterable<readonly [string, ChainAccount]> {
-    return [];
+  accountsOwnedBy(programId: string): Iterable<readonly [string, ChainAccount]> {
+    return [...(this.options.accounts ?? [])].filter(([, { owner }]) => owner === programId);
   }
 
   tokenAccountsOf(): Iterable<readonly [string, ChainAccount]> {
@@ -301,8 +303,8 @@ function emptyBlock(slot: number, parentSlot: number, blockHeight: number, block
 }
 
 /**
- * A chain that plays recorded transactions, in their slots and at their pace, to any server. It has history and notifications, but no
- * accounts, and accepts no transactions.
+ * A chain that plays recorded transactions, in their slots and at their pace, to any server. It has history and notifications. Its accounts are
+ * those of the recording, and never change. It accepts no transactions.
  */
 export function createReplayChain(records: readonly TransactionRecord[], options: ReplayOptions): ReplayChain {
   return new RecordedChain(records, options);
