@@ -131,8 +131,8 @@ it.skipIf(!fixturesPresent).each(cases)('%s', (_, make) => {
     const verdict = judge(message, user, built.poolAccount ?? null);
     expect(verdict).toMatchObject({ ok: true, mint: one.mint, venue: one.venue.programId });
     const traded = trade.exact === 'baseIn' || pool.quoteMint !== wrappedSolMint ? 0n : bounds.maxIn;
-    const beside = verdict.ok ? verdict.lamports - traded : 0n;
-    expect(beside > 0n && beside < 10_000_000n, String(beside)).toBe(true);
+    const aside = verdict.ok ? verdict.lamports - traded : 0n;
+    expect(aside > 0n && aside < 10_000_000n, String(aside)).toBe(true);
     if (built.poolAccount === undefined) continue;
     // Nothing else proves the coins of the pool.
     for (const other of [null, new Uint8Array(built.poolAccount.length)])
