@@ -46,7 +46,7 @@ describe('sluice replay', () => {
   it('plays the recording that comes with it if no file is given: every venue has trades with a price', async () => {
     const { code, stdout, stderr } = await sluice(['replay', '--speed', '0', '--events', '--json'], { folder });
     expect(code, stderr).toBe(0);
-    expect(stderr).toMatch(/^643 events from 284 transactions\n$/);
+    expect(stderr).toMatch(/^644 events from 284 transactions\n$/);
     const events = stdout
       .trim()
       .split('\n')
