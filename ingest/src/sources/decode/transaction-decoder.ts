@@ -38,6 +38,7 @@ export interface TransactionContents {
   readonly blockTime: number | null;
   /** Its place in the block. */
   readonly index: number | null;
+  /** Those that its events need. */
   readonly tokenBalances: readonly TokenBalance[] | null;
   /** A checksum of all events and logged texts that were read, the same from every kind of sighting. */
   readonly digest: number;
@@ -202,7 +203,7 @@ export class TransactionDecoder {
       feePayer: view?.feePayer ?? null,
       blockTime: view?.blockTime ?? null,
       index: view?.index ?? null,
-      tokenBalances: view?.tokenBalances ?? null,
+      tokenBalances: view === null ? null : neededBalances(view, this.#events),
       digest: this.#digest,
       events: this.#events,
       outcomes: this.#outcomes,
@@ -265,6 +266,18 @@ export class TransactionDecoder {
     const fault = { detail: `${slices.length} slices`, sampleBase64: sampleOf(Buffer.from(slices[0]!, 'base64')) };
     this.#outcomes.push({ venue: venue.name, path: null, kind: 'unknown', fault });
   }
+}
+
+/** Of each coin one balance, which shows its decimals, and all those of traders. A message between threads costs as much as it has objects. */
+function neededBalances({ tokenBalances }: TransactionView, events: readonly LocatedEvent[]): readonly TokenBalance[] | null {
+  if (tokenBalances === null || events.length === 0) return tokenBalances === null ? null : [];
+  const traders = new Set(events.map(({ event }) => (event.type === 'trade' ? event.trader : null)));
+  const mints = new Set<string>();
+  return tokenBalances.filter(({ mint, owner }) => {
+    const isFirst = !mints.has(mint);
+    mints.add(mint);
+    return isFirst || (owner !== null && traders.has(owner));
+  });
 }
 
 function faultOf(outcome: Exclude<DecodeOutcome, { kind: 'incomplete' }>, data: Uint8Array | string): RecordOutcome['fault'] {

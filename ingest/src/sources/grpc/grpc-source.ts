@@ -106,9 +106,10 @@ export class GrpcSource implements Source {
     if (urgent.length === 0) return batch;
     const rest: ReadUpdate[] = [];
     const waiting = new Set(this.#batches.flatMap(({ updates }) => updates.flatMap(poolsOfUpdate)));
+    const newestSlot = this.#options.newestSlot();
     for (const update of batch.updates) {
       const pools = poolsOfUpdate(update);
-      if (urgent.includes(update) && !pools.some((pool) => waiting.has(pool))) this.#takeFrom(batch, update);
+      if (urgent.includes(update) && !pools.some((pool) => waiting.has(pool))) this.#takeFrom(batch, update, newestSlot);
       else {
         for (const pool of pools) waiting.add(pool);
         rest.push(update);
@@ -117,8 +118,8 @@ export class GrpcSource implements Source {
     return { ...batch, updates: rest };
   }
 
-  #takeFrom({ endpoint, receivedUs }: UpdateBatch, update: ReadUpdate): void {
-    if (this.#takeUpdate(this.#all[endpoint]!, update, receivedUs, this.#options.newestSlot() - lateSlots)) return;
+  #takeFrom({ endpoint, receivedUs }: UpdateBatch, update: ReadUpdate, newestSlot: number): void {
+    if (this.#takeUpdate(this.#all[endpoint]!, update, receivedUs, newestSlot - lateSlots)) return;
     this.#counts.malformed++;
     this.#link.post({ kind: 'fault', endpoint });
   }
@@ -128,8 +129,9 @@ export class GrpcSource implements Source {
     this.#isTaking = true;
     const turns = new Turns(stepsPerCheck);
     for (let batch = this.#batches[0]; batch !== undefined && !this.#signal.aborted; batch = this.#batches[0]) {
+      const newestSlot = this.#options.newestSlot();
       for (const update of batch.updates) {
-        this.#takeFrom(batch, update);
+        this.#takeFrom(batch, update, newestSlot);
         if (turns.isOver) await turns.pass();
       }
       this.#batches.shift();

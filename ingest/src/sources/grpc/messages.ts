@@ -1,3 +1,4 @@
+import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { bytesField, numberField, readMessage, type Fields, type Message } from '@sluice/shared/solana/grpc/protobuf.ts';
 import type { WatchedProgram } from '../pubsub/accounts.ts';
@@ -29,7 +30,6 @@ const message: Fields = {
 const meta: Fields = {
   1: ['err', {}],
   5: ['innerInstructions', { 1: ['index', 'number'], 2: ['instructions', instruction, 'repeated'] }, 'repeated'],
-  6: ['logMessages', 'text', 'repeated'],
   7: ['preTokenBalances', tokenBalance, 'repeated'],
   8: ['postTokenBalances', tokenBalance, 'repeated'],
   10: ['innerInstructionsNone', 'flag'],
@@ -37,9 +37,9 @@ const meta: Fields = {
   13: ['readonly', 'key', 'repeated'],
 };
 /** `SubscribeUpdateTransactionInfo`. Its parts are read only if the transaction is new. */
-const info: Fields = { 1: ['signature', 'key'], 3: ['transaction', 'bytes'], 4: ['meta', 'bytes'], 5: ['index', 'number'] };
+const info: Fields = { 1: ['signature', 'bytes'], 3: ['transaction', 'bytes'], 4: ['meta', 'bytes'], 5: ['index', 'number'] };
 const head: Fields = { 1: ['err', {}], 6: ['logMessages', 'text', 'repeated'] };
-const transaction: Fields = { 1: ['signatures', 'key', 'repeated'], 2: ['message', message] };
+const transaction: Fields = { 1: ['signatures', 'bytes', 'repeated'], 2: ['message', message] };
 
 /** `SubscribeUpdate`. */
 const update: Fields = {
@@ -50,6 +50,7 @@ const update: Fields = {
   7: ['block', { 1: ['slot', 'number'], 2: ['blockhash', 'text'], 6: ['parent', 'number'], 10: ['bankId', 'optional'] }],
 };
 const kinds = ['account', 'slot', 'transaction', 'ping', 'block'] as const;
+const signatureBytes = 64;
 const statuses = ['processed', 'confirmed'] as const;
 
 export type GrpcUpdate =
@@ -92,20 +93,22 @@ export interface TransactionHead {
 
 /** What shows whether a transaction is new. */
 export function readHead(of: Message): TransactionHead | 'malformed' {
-  const { signature } = of;
+  const signature = of['signature'] as Buffer;
   const metaBytes = of['meta'] as Buffer;
   const read = metaBytes.length === 0 ? 'malformed' : readMessage(head, metaBytes);
-  if (read === 'malformed' || typeof signature !== 'string' || signature.length < 64) return 'malformed';
-  return { signature, hasFailed: read['err'] !== undefined, logs: read['logMessages'] as string[] };
+  if (read === 'malformed' || signature.length !== signatureBytes) return 'malformed';
+  return { signature: encodeBase58(signature), hasFailed: read['err'] !== undefined, logs: read['logMessages'] as string[] };
 }
 
 /** A transaction in the form of an answer to `getTransaction`, for `readTransaction`; instruction data are bytes. */
-export function answerOf(of: Message, slot: number): unknown {
+export function answerOf(of: Message, slot: number, { signature, logs: logMessages }: TransactionHead): unknown {
   const read = readMessage(transaction, of['transaction'] as Buffer);
   const readMeta = readMessage(meta, of['meta'] as Buffer);
   if (read === 'malformed' || readMeta === 'malformed') return null;
-  const { innerInstructions, innerInstructionsNone, writable, readonly } = readMeta;
+  const { err, innerInstructions, innerInstructionsNone, preTokenBalances, postTokenBalances, writable, readonly } = readMeta;
   const { versioned, config } = (read['message'] ?? {}) as Message;
+  const [first] = read['signatures'] as readonly Buffer[];
+  if (first?.equals(of['signature'] as Buffer) !== true) return null;
   // Only a message of version 1 has a config.
   const version = config !== undefined ? 1 : versioned === true ? 0 : 'legacy';
   const inner = innerInstructionsNone === true ? null : innerInstructions;
@@ -114,8 +117,8 @@ export function answerOf(of: Message, slot: number): unknown {
     slot,
     transactionIndex: of['index'],
     version,
-    transaction: read,
-    meta: { ...readMeta, innerInstructions: inner, loadedAddresses },
+    transaction: { signatures: [signature], message: read['message'] },
+    meta: { err, logMessages, preTokenBalances, postTokenBalances, innerInstructions: inner, loadedAddresses },
   };
 }
 

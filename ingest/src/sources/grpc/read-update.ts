@@ -52,8 +52,8 @@ export class UpdateDecoder {
     const known = this.#decoded.peek(signature);
     if (digest !== null && known?.slot === slot && known.digest === digest)
       return { kind: 'transaction', slot, signature, digest, contents: null };
-    const view = readTransaction(answerOf(info, slot));
-    if (view.kind === 'malformed' || view.signature !== signature) return { kind: 'malformed' };
+    const view = readTransaction(answerOf(info, slot, head));
+    if (view.kind === 'malformed') return { kind: 'malformed' };
     this.#decoded.set(signature, { slot, digest });
     return { kind: 'transaction', slot, signature, digest, contents: this.#decoder.read(view) };
   }

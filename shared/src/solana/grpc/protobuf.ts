@@ -1,6 +1,6 @@
 import { encodeBase58 } from '../encoding/base58.ts';
 
-/** `optional`: a number that may be missing. `key`: bytes, read as base58. `indexes`: bytes, read as numbers. A table: a nested message. */
+/** `optional`: a number that may be missing. `key`: an address, read as base58. `indexes`: bytes, read as numbers. A table: a nested message. */
 type FieldType = 'number' | 'optional' | 'flag' | 'text' | 'bytes' | 'key' | 'indexes' | Fields;
 
 /** The fields of a message that are read, by their numbers. Others are skipped. A repeated field is a list. */
@@ -20,8 +20,10 @@ const fixedBytes: Readonly<Record<number, number>> = { 1: 8, 5: 4 };
 const maxVarintBytes = 10;
 /** Elements of a list. A transaction has at most some hundred of a kind. */
 const maxElements = 4_096;
-const keyLengths: ReadonlySet<number> = new Set([32, 64]);
+const keyBytes = 32;
 const empty = Buffer.alloc(0);
+/** The fields of each table as a list. */
+const lists = new Map<Fields, readonly Fields[number][]>();
 
 /**
  * Reads a protobuf message. Missing numbers are 0, missing bytes, indexes and lists are empty; other missing fields are undefined. Numbers above 2^53 are
@@ -46,7 +48,9 @@ class Reader {
 
   message(fields: Fields, end: number): Message {
     const found: Record<string, unknown> = {};
-    for (const [name, type, repeated] of Object.values(fields) as Fields[number][]) {
+    let all = lists.get(fields);
+    if (all === undefined) lists.set(fields, (all = Object.values(fields)));
+    for (const [name, type, repeated] of all) {
       if (repeated !== undefined || type === 'indexes') found[name] = [];
       else if (type === 'number') found[name] = 0;
       else if (type === 'bytes') found[name] = empty;
@@ -74,12 +78,14 @@ class Reader {
     const to = this.#varint(end) + this.#at;
     if (to > end) throw new ProtobufFault();
     if (typeof type === 'object') return this.message(type, to);
-    const bytes = this.#bytes.subarray(this.#at, to);
+    const from = this.#at;
     this.#at = to;
-    if (type === 'bytes') return bytes;
-    if (type !== 'key') return type === 'text' ? bytes.toString('utf8') : Array.from(bytes);
-    if (!keyLengths.has(bytes.length)) throw new ProtobufFault();
-    return encodeBase58(bytes);
+    // Slices cost more than what is read from them.
+    if (type === 'text') return this.#bytes.toString('utf8', from, to);
+    if (type === 'bytes') return this.#bytes.subarray(from, to);
+    if (type === 'indexes') return indexesIn(this.#bytes, from, to);
+    if (to - from !== keyBytes) throw new ProtobufFault();
+    return encodeBase58(this.#bytes, from, keyBytes);
   }
 
   #skip(wire: number, end: number): void {
@@ -102,6 +108,12 @@ class Reader {
     }
     throw new ProtobufFault();
   }
+}
+
+function indexesIn(bytes: Buffer, from: number, to: number): number[] {
+  const indexes: number[] = [];
+  for (let at = from; at < to; at++) indexes.push(bytes[at]!);
+  return indexes;
 }
 
 function varint(value: number): Buffer {

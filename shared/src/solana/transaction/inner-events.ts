@@ -163,13 +163,12 @@ function readInner(meta: Json, keys: readonly string[]): Map<number, Transaction
   return inner;
 }
 
+type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
+
 function readTokenBalances(meta: Json, keys: readonly string[]): TokenBalance[] | null {
   const { preTokenBalances, postTokenBalances } = meta;
   if (!Array.isArray(preTokenBalances) || !Array.isArray(postTokenBalances)) return null;
-  const balances = new Map<
-    string,
-    { account: string; mint: string; decimals: number; owner: string | null; before: bigint; after: bigint }
-  >();
+  const balances: Mutable<TokenBalance>[] = [];
   const add = (value: unknown, side: 'before' | 'after'): void => {
     if (!isRecord(value)) return fail('a token balance is not an object');
     const account = keyAt(keys, value['accountIndex']);
@@ -179,15 +178,15 @@ function readTokenBalances(meta: Json, keys: readonly string[]): TokenBalance[] 
     if (!isByte(decimals)) return fail('a token balance has no decimals');
     const owner = value['owner'] === undefined ? null : addressOf(value['owner']);
     // An account may be closed and opened again with another mint.
-    const key = `${account} ${mint}`;
-    const balance = balances.get(key) ?? { account, mint, decimals, owner, before: 0n, after: 0n };
+    const known = balances.find((one) => one.account === account && one.mint === mint);
+    const balance = known ?? { account, mint, decimals, owner, before: 0n, after: 0n };
     balance[side] = BigInt(amount);
     balance.owner = owner;
-    balances.set(key, balance);
+    if (known === undefined) balances.push(balance);
   };
   for (const value of preTokenBalances) add(value, 'before');
   for (const value of postTokenBalances) add(value, 'after');
-  return [...balances.values()];
+  return balances;
 }
 
 type Body = Pick<TransactionView, 'signature' | 'version' | 'accountKeys' | 'loadedAddresses' | 'instructions'>;
@@ -252,8 +251,8 @@ export function readTransaction(answer: unknown): TransactionView | MalformedTra
         : fail('no transaction');
     const keys = body.accountKeys;
     return {
-      ...body,
       kind: 'transaction',
+      ...body,
       feePayer: keys[0] ?? fail('no fee payer'),
       slot: integerOrNull(answer['slot']),
       index: integerOrNull(answer['transactionIndex']),
