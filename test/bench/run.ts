@@ -17,6 +17,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   block: () => import('./ingest/block.ts'),
   auth: () => import('./http/auth.ts'),
   ingest: () => import('./ingest/ingest.ts'),
+  whole: () => import('./ingest/whole.ts'),
   bus: () => import('./bus/bus.ts'),
   'redis-cost': () => import('./bus/redis-cost.ts'),
   market: () => import('./market.ts'),

@@ -1,4 +1,3 @@
-import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { keepTransactions } from '@sluice/shared/solana/rpc/answers/keep-transactions.ts';
@@ -17,48 +16,22 @@ import { BlocksSource } from '../../ingest/src/sources/blocks/blocks-source.ts';
 import { digestLines, readLogsHead, readLogsLines } from '../../ingest/src/sources/pubsub/logs.ts';
 import { ReplaySource } from '@sluice/ingest/sources/replay/replay-source.ts';
 import { readWholeSighting } from '../../ingest/src/sources/rpc/whole-sighting.ts';
-import { pair as dlmmPair, pairLength as dlmmPairLength } from '../../venues/src/meteora/dlmm/layout.ts';
-import { accountDiscriminators as dlmmDiscriminators, programId as dlmmProgram } from '../../venues/src/meteora/dlmm/program.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { createHarness, recordingLog, type Harness } from '../ingest/harness.ts';
 import { logsFrame } from '../ingest/log-frames.ts';
-import { accountJson } from '../ingest/scripted-node.ts';
 import { fastClock } from '../support/clocks.ts';
 import { fuzzCases, fuzzMs } from '../support/fuzz.ts';
 import { answerUpdate, type Answer } from '../support/servers/grpc-updates.ts';
 import { until } from '../support/until.ts';
 import { fixtureBytes, fixturesNote, fixturesPresent } from './fixtures.ts';
+import { dlmmPairs, programs, recorded, reportedOf, signatureOf, slots, type Block, type Item, type Json } from './recorded-blocks.ts';
 
-type Json = Record<string, unknown>;
-interface Item extends Json {
-  readonly transaction: { readonly signatures: readonly string[] };
-  readonly meta: { readonly err: unknown; readonly logMessages: readonly string[] };
-}
-interface Block extends Json {
-  readonly transactions: readonly Item[];
-}
-
-/** Blocks, and how many of their swaps have an event of a venue. The swaps of Orca of 2024 have none. */
-const slots = [332_254_908, 285_000_037] as const;
+/** How many swaps of the blocks have an event of a venue. The swaps of Orca of 2024 have none. */
 const swaps: Readonly<Record<number, number>> = { 332_254_908: 94, 285_000_037: 121 };
 /** The name of a venue in the list of swaps. */
 const listed = (name: string): string => (name === 'raydium-amm' ? 'raydium-amm-v4' : name);
 const listedVenues = new Set(venues.map(({ name }) => listed(name)));
-const programs = venues.map(({ programId }) => programId);
 const textPrefixes = venues.flatMap(({ records: { textPrefix } }) => (textPrefix === null ? [] : [`Program log: ${textPrefix}`]));
-const signatureOf = ({ transaction }: Item): string => transaction.signatures[0]!;
-
-function recorded(slot: number): Block {
-  const json = JSON.parse(gunzipSync(fixtureBytes(`blocks/${slot}.json.gz`)).toString()) as { readonly result: Block };
-  return json.result;
-}
-
-/** The transactions that the sources report: successful, and of a venue. */
-function reportedOf(block: Block): Item[] {
-  const answer = { result: structuredClone(block) };
-  keepTransactions(answer, new Set(programs));
-  return answer.result.transactions as Item[];
-}
 
 interface Reader {
   readonly slot: number;
@@ -66,16 +39,6 @@ interface Reader {
   readonly router: SightingRouter;
   readonly contested: string[];
   readonly blocks: number[];
-}
-
-/** Accounts of the DLMM pairs that traded, which show only the width of their bins. */
-function dlmmPairs(slot: number): ReadonlyMap<string, unknown> {
-  const account = Buffer.alloc(dlmmPairLength);
-  account.set(dlmmDiscriminators.pair);
-  account.writeUInt16LE(10, dlmmPair.binStep);
-  const lines = fixtureBytes(`blocks/${slot}.swaps.jsonl`).toString().trim().split('\n');
-  const pools = lines.map((line) => JSON.parse(line) as Record<string, string>).filter(({ venue }) => venue === 'meteora-dlmm');
-  return new Map(pools.map(({ pool }) => [pool!, accountJson(dlmmProgram, account)]));
 }
 
 /** Everything behind the sources, without a publisher. `getTransaction` returns what the block has. */

@@ -6,10 +6,10 @@ import { startIngest } from '@sluice/ingest/ingest.ts';
 import { testConfig } from '../../support/test-config.ts';
 
 /**
- * The measured process: only ingest, on its own core. argv: HTTP URL, WS URL, Redis URL or `-`, and which process maintains the market's
- * state: `self` or `other`.
+ * The measured process: only ingest. argv: HTTP URL, WS URL, Redis URL or `-`, which process maintains the market's state: `self` or `other`, and the
+ * gRPC URL that is read in place of logs, or `-`.
  */
-const [, , httpUrl = '', wsUrl = '', redisUrl = '-', keeper = 'other'] = process.argv;
+const [, , httpUrl = '', wsUrl = '', redisUrl = '-', keeper = 'other', grpcUrl = '-'] = process.argv;
 
 const followers = ['market', 'pools'];
 
@@ -47,6 +47,7 @@ const config = {
   ...testConfig,
   redisUrls: redisUrl === '-' ? null : [redisUrl],
   rpc: { httpUrls: [httpUrl], wsUrls: [wsUrl] },
+  ...(grpcUrl !== '-' && { sources: ['grpc' as const], grpc: { urls: [grpcUrl], token: null } }),
 };
 if (redisUrl !== '-' && keeper === 'other') {
   const other = await createBus({ redisUrls: [redisUrl], log });

@@ -1,66 +1,18 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { cpus } from 'node:os';
-import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
-import type { IngestStats } from '../../../ingest/src/stats.ts';
 import { programId } from '@sluice/venues/pump/curve/program.ts';
 import { curveAccountBytes } from '../../ingest/pump-frames.ts';
 import { buyFrames, firstBuySlot } from '../../ingest/log-frames.ts';
-import { accountAnswers, accountJson, startScriptedNode, type ScriptedNode } from '../../ingest/scripted-node.ts';
-import { nodeFlags } from '../../support/command-line.ts';
+import { accountAnswers, accountJson, startScriptedNode } from '../../ingest/scripted-node.ts';
 import { startRedis } from '../../support/servers/redis.ts';
 import { noTarget, type BenchRow } from '../row.ts';
+import { ask, pinToOthers, startMeasured, until, type Keeper } from './measured.ts';
 
 const coins = 10_000;
 const passes = 8;
 const targetPerSecond = 25_000;
 /** Bytes on their way to the measured process before the sender waits. */
 const maxAheadBytes = 4 * 1024 * 1024;
-const withinMs = 120_000;
-
-/** Which process maintains the market's state. */
-type Keeper = 'self' | 'other';
-
-interface Report {
-  readonly cpuUs: number;
-  readonly bytes: number;
-  readonly stats: IngestStats;
-}
-
-/** The measured process runs on core 0 if there are several; sender and Redis have the others. */
-function startChild(node: ScriptedNode, redisUrl: string | null, keeper: Keeper): ChildProcess {
-  const script = fileURLToPath(new URL('ingest-child.ts', import.meta.url));
-  const args = [...nodeFlags('ingest/src/main.ts'), '--import', 'tsx', script, node.httpUrl, node.wsUrl, redisUrl ?? '-', keeper];
-  const pinned = cpus().length > 1 ? ['taskset', '-c', '0', process.execPath, ...args] : [process.execPath, ...args];
-  return spawn(pinned[0]!, pinned.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-}
-
-async function failOnExit(child: ChildProcess, signal: AbortSignal): Promise<never> {
-  if (child.exitCode === null) await once(child, 'exit', { signal });
-  throw new Error(`The measured process ended with ${child.exitCode}.`);
-}
-
-async function ask(child: ChildProcess): Promise<Report> {
-  const answered = new AbortController();
-  const ended = failOnExit(child, answered.signal);
-  ended.catch(() => undefined);
-  child.send('stats');
-  const [report] = (await Promise.race([once(child, 'message'), ended])) as [Report];
-  answered.abort();
-  return report;
-}
-
-async function until(child: ChildProcess, met: (report: Report) => boolean): Promise<Report> {
-  const deadlineMs = performance.now() + withinMs;
-  for (;;) {
-    const report = await ask(child);
-    if (met(report)) return report;
-    if (performance.now() > deadlineMs) throw new Error(`The measured process did not finish: ${JSON.stringify(report.stats)}`);
-    await pause(10);
-  }
-}
 
 async function send(socket: WebSocket, frames: readonly Buffer[]): Promise<void> {
   for (const frame of frames) {
@@ -88,7 +40,7 @@ async function measure(redisUrl: string | null, keeper: Keeper): Promise<IngestF
     method === 'getMultipleAccounts'
       ? { result: { context: { slot: 1 }, value: (params[0] as string[]).map(() => account) } }
       : accountAnswers(new Map())(method, params);
-  const child = startChild(node, redisUrl, keeper);
+  const child = startMeasured(node, { redisUrl, keeper, pinned: true });
   try {
     const ready = await until(child, ({ stats }) => stats.endpointsUp === 1);
     const [socket] = node.subscriptions.keys();
@@ -129,12 +81,6 @@ function row(name: string, figure: IngestFigure, hasTarget = true): BenchRow {
     pass: !hasTarget || figure.cpuPerSecond >= targetPerSecond,
     note: `${Math.round(figure.wallPerSecond).toLocaleString('en')}/s of wall-clock time; ${Math.round(figure.coldPerSecond).toLocaleString('en')} per second of CPU time in the first pass, when all ${coins.toLocaleString('en')} coins are new`,
   };
-}
-
-/** Not on the measured core. */
-function pinToOthers(pid: number): void {
-  const count = cpus().length;
-  if (count > 1) execFileSync('taskset', ['-a', '-cp', `1-${count - 1}`, String(pid)], { stdio: 'ignore' });
 }
 
 async function throughRedis(keeper: Keeper): Promise<IngestFigure> {
