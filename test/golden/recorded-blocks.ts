@@ -3,7 +3,6 @@ import { keepTransactions } from '@sluice/shared/solana/rpc/answers/keep-transac
 import { venues } from '@sluice/venues/registry.ts';
 import { pair as dlmmPair, pairLength as dlmmPairLength } from '../../venues/src/meteora/dlmm/layout.ts';
 import { accountDiscriminators as dlmmDiscriminators, programId as dlmmProgram } from '../../venues/src/meteora/dlmm/program.ts';
-import { accountJson } from '../ingest/scripted-node.ts';
 import { fixtureBytes } from './fixtures.ts';
 
 export type Json = Record<string, unknown>;
@@ -38,9 +37,11 @@ export function dlmmPairs(slot: number): ReadonlyMap<string, unknown> {
 }
 
 export function dlmmAccounts(swaps: readonly Record<string, unknown>[]): ReadonlyMap<string, unknown> {
-  const account = Buffer.alloc(dlmmPairLength);
-  account.set(dlmmDiscriminators.pair);
-  account.writeUInt16LE(10, dlmmPair.binStep);
+  const bytes = Buffer.alloc(dlmmPairLength);
+  bytes.set(dlmmDiscriminators.pair);
+  bytes.writeUInt16LE(10, dlmmPair.binStep);
+  const data = [bytes.toString('base64'), 'base64'];
+  const account = { lamports: 1_000_000, owner: dlmmProgram, data, executable: false, rentEpoch: 0, space: bytes.length };
   const pools = swaps.filter(({ venue }) => venue === 'meteora-dlmm');
-  return new Map(pools.map(({ pool }) => [String(pool), accountJson(dlmmProgram, account)]));
+  return new Map(pools.map(({ pool }) => [String(pool), account]));
 }

@@ -65,15 +65,18 @@ export class SightingRouter implements SourceSink {
 
   /** By name of the source. */
   lead(source: string) {
-    const lead = this.#leads.get(source) ?? noLead();
-    this.#leads.set(source, lead);
+    let lead = this.#leads.get(source);
+    if (lead === undefined) this.#leads.set(source, (lead = noLead()));
     return lead;
   }
 
   isRepeat(source: string, signature: string, slot: number, digest: number | null): boolean {
     const { pipeline } = this.#parts;
-    this.#compare(source, signature, slot, digest);
-    if (pipeline.seen.peek(signature) !== slot || pipeline.isOpen(signature)) return false;
+    const first = pipeline.seen.peek(signature);
+    // Of a new transaction there is nothing to compare.
+    if (first === undefined) this.#begin(source, signature, slot, digest);
+    else this.#compare(source, signature, slot, digest);
+    if (first !== slot || pipeline.isOpen(signature)) return false;
     this.counts.repeated++;
     return true;
   }
@@ -81,10 +84,14 @@ export class SightingRouter implements SourceSink {
   /** Two banks of one slot may execute a transaction in another order. */
   #compare(source: string, signature: string, slot: number, digest: number | null): void {
     const known = this.#reports.peek(signature);
-    if (known?.slot !== slot) this.#reports.set(signature, { slot, source, atMs: performance.now(), digest, isConfirmed: false });
+    if (known?.slot !== slot) this.#begin(source, signature, slot, digest);
     else if (known.source !== source) this.#confirm(known);
     else if (known.digest === null) known.digest = digest;
     else if (digest !== null && known.digest !== digest) this.#contest(signature, slot, null);
+  }
+
+  #begin(source: string, signature: string, slot: number, digest: number | null): void {
+    this.#reports.set(signature, { slot, source, atMs: performance.now(), digest, isConfirmed: false });
   }
 
   #confirm(report: FirstReport): void {

@@ -270,14 +270,10 @@ export class TransactionDecoder {
 
 /** Of each coin one balance, which shows its decimals, and all those of traders. A message between threads costs as much as it has objects. */
 function neededBalances({ tokenBalances }: TransactionView, events: readonly LocatedEvent[]): readonly TokenBalance[] | null {
-  if (tokenBalances === null || events.length === 0) return tokenBalances === null ? null : [];
+  if (events.length === 0) return tokenBalances && [];
   const traders = new Set(events.map(({ event }) => (event.type === 'trade' ? event.trader : null)));
   const mints = new Set<string>();
-  return tokenBalances.filter(({ mint, owner }) => {
-    const isFirst = !mints.has(mint);
-    mints.add(mint);
-    return isFirst || (owner !== null && traders.has(owner));
-  });
+  return tokenBalances?.filter(({ mint, owner }) => traders.has(owner) || mints.size < mints.add(mint).size) ?? null;
 }
 
 function faultOf(outcome: Exclude<DecodeOutcome, { kind: 'incomplete' }>, data: Uint8Array | string): RecordOutcome['fault'] {
