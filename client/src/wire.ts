@@ -35,7 +35,7 @@ export interface Filters {
     /** The token has none of these special properties. */
     readonly withoutTraits?: readonly string[];
     /** Venue, or any of several. */
-    readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool')[];
+    readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1')[];
     /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
     readonly quoteMint?: string | readonly string[];
     /** The event was seen at this commitment or a higher one. */
@@ -45,7 +45,7 @@ export interface Filters {
     /** At least this many SOL moved to the pool; migrations with another coin do not pass. */
     readonly minSol?: number;
     /** Venue, or any of several. */
-    readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool')[];
+    readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1')[];
     /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
     readonly quoteMint?: string | readonly string[];
     /** The event was seen at this commitment or a higher one. */
@@ -61,7 +61,7 @@ export interface Filters {
     /** Wallet that traded, or any of several. */
     readonly trader?: string | readonly string[];
     /** Venue, or any of several. */
-    readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool')[];
+    readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1')[];
     /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
     readonly quoteMint?: string | readonly string[];
     /** The event was seen at this commitment or a higher one. */
@@ -71,7 +71,7 @@ export interface Filters {
     /** What changed the price. */
     readonly source?: 'trade' | 'account';
     /** Venue, or any of several. */
-    readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool')[];
+    readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1')[];
     /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
     readonly quoteMint?: string | readonly string[];
     /** The event was seen at this commitment or a higher one. */
@@ -85,7 +85,7 @@ export interface Filters {
     /** Provider of the liquidity or creator of the pool, or any of several. */
     readonly provider?: string | readonly string[];
     /** Venue, or any of several. */
-    readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool')[];
+    readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1')[];
     /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
     readonly quoteMint?: string | readonly string[];
     /** The event was seen at this commitment or a higher one. */
@@ -103,7 +103,7 @@ export interface Trade {
   /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
   readonly quoteMint: string;
   /** Venue of the pool. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** The bonding curve or pool. Base58. */
   readonly poolAddress: string;
   /** Signature of the transaction; null for a price read from an account change, and for a candle. */
@@ -198,7 +198,7 @@ export interface Price {
   /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
   readonly quoteMint: string;
   /** Venue of the pool. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** The bonding curve or pool. Base58. */
   readonly poolAddress: string;
   /** Signature of the transaction; null for a price read from an account change, and for a candle. */
@@ -264,7 +264,7 @@ export interface NewToken {
   /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
   readonly quoteMint: string;
   /** Venue of the pool. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** The bonding curve or pool. Base58. */
   readonly poolAddress: string;
   /** Signature of the transaction; null for a price read from an account change, and for a candle. */
@@ -353,7 +353,7 @@ export interface TokenMetadata {
   /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
   readonly quoteMint: string;
   /** Venue of the pool. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** The bonding curve or pool. Base58. */
   readonly poolAddress: string;
   /** Signature of the transaction; null for a price read from an account change, and for a candle. */
@@ -420,7 +420,7 @@ export interface Migration {
   /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
   readonly quoteMint: string;
   /** Venue of the pool. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** The bonding curve or pool. Base58. */
   readonly poolAddress: string;
   /** Signature of the transaction; null for a price read from an account change, and for a candle. */
@@ -443,7 +443,7 @@ export interface Migration {
   readonly simulated?: true;
   readonly from: {
     /** Venue of the pool. */
-    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
     /** The curve. Base58. */
     readonly poolAddress: string;
   };
@@ -476,7 +476,7 @@ export interface PoolCreated {
   /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
   readonly quoteMint: string;
   /** Venue of the pool. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** The bonding curve or pool. Base58. */
   readonly poolAddress: string;
   /** Signature of the transaction; null for a price read from an account change, and for a candle. */
@@ -550,7 +550,7 @@ export interface LiquidityAdded {
   /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
   readonly quoteMint: string;
   /** Venue of the pool. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** The bonding curve or pool. Base58. */
   readonly poolAddress: string;
   /** Signature of the transaction; null for a price read from an account change, and for a candle. */
@@ -638,7 +638,7 @@ export interface LiquidityRemoved {
   /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
   readonly quoteMint: string;
   /** Venue of the pool. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** The bonding curve or pool. Base58. */
   readonly poolAddress: string;
   /** Signature of the transaction; null for a price read from an account change, and for a candle. */
@@ -726,7 +726,7 @@ export interface Candle {
   /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
   readonly quoteMint: string;
   /** Venue of the pool. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** The bonding curve or pool. Base58. */
   readonly poolAddress: string;
   /** Signature of the transaction; null for a price read from an account change, and for a candle. */
@@ -800,7 +800,7 @@ export interface Order {
   readonly mint: string | null;
   readonly quoteMint: string | null;
   /** Venue that the order was built for. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | null;
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | null;
   readonly poolAddress: string | null;
   readonly publicKey: string | null;
   /** Signature of its transaction; null before it was signed. */
@@ -810,7 +810,7 @@ export interface Order {
   /** Null until the landed transaction was read. */
   readonly fill: {
     /** Venue of the pool. */
-    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
     /** Tokens traded. Raw integer in its smallest unit, as a decimal string. */
     readonly baseAmount: string;
     readonly baseDecimals: number;
@@ -918,7 +918,7 @@ export interface QuoteBody {
   /** Percent that the price may move against the trader; at most two decimals. */
   readonly slippage?: number;
   /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. A venue without quotes is refused. */
-  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** Wallet that sells. Required for a percentage and for `sellAll`. Base58. */
   readonly publicKey?: string;
 }
@@ -933,7 +933,7 @@ export interface BuyBody {
   /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
   readonly priorityFee?: number;
   /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too. */
-  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly maxIn?: string;
   /** The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
@@ -956,7 +956,7 @@ export interface SellBody {
   /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
   readonly priorityFee?: number;
   /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too. */
-  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
   readonly maxIn?: string;
   /** The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
@@ -1028,7 +1028,7 @@ export interface QuoteAnswer {
   /** Mint. Base58. */
   readonly mint: string;
   /** Venue of the trade. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** The bonding curve or pool. Base58. */
   readonly poolAddress: string;
   /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
@@ -1102,7 +1102,7 @@ export interface TradeAnswer {
   /** Mint. Base58. */
   readonly mint: string;
   /** Venue of the trade. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
   /** The bonding curve or pool. Base58. */
   readonly poolAddress: string;
   /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
@@ -1207,7 +1207,7 @@ export interface OrderObject {
   readonly mint: string | null;
   readonly quoteMint: string | null;
   /** Venue that the order was built for. */
-  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | null;
+  readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | null;
   readonly poolAddress: string | null;
   readonly publicKey: string | null;
   /** Signature of its transaction; null before it was signed. */
@@ -1217,7 +1217,7 @@ export interface OrderObject {
   /** Null until the landed transaction was read. */
   readonly fill: {
     /** Venue of the pool. */
-    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
     /** Tokens traded. Raw integer in its smallest unit, as a decimal string. */
     readonly baseAmount: string;
     readonly baseDecimals: number;
@@ -1340,7 +1340,7 @@ export interface OrderPage {
     readonly mint: string | null;
     readonly quoteMint: string | null;
     /** Venue that the order was built for. */
-    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | null;
+    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | null;
     readonly poolAddress: string | null;
     readonly publicKey: string | null;
     /** Signature of its transaction; null before it was signed. */
@@ -1350,7 +1350,7 @@ export interface OrderPage {
     /** Null until the landed transaction was read. */
     readonly fill: {
       /** Venue of the pool. */
-      readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+      readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
       /** Tokens traded. Raw integer in its smallest unit, as a decimal string. */
       readonly baseAmount: string;
       readonly baseDecimals: number;
@@ -1576,7 +1576,7 @@ export interface TokenInfo {
   /** Null if it is not known. */
   readonly creatorFeeBps: number | null;
   /** Null if no supported venue trades it. */
-  readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | null;
+  readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | null;
   /** Null if `venue` is. */
   readonly poolAddress: string | null;
   /** Null if `venue` is. */
@@ -1584,7 +1584,7 @@ export interface TokenInfo {
   /** The known pools of the token, its curve included: the main pool first, then the deepest. Empty if no supported venue trades it. A pool becomes known when it is opened, by its trades, or because its address follows from the mint. */
   readonly pools: readonly ({
     /** Venue of the pool. */
-    readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+    readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
     /** The pool or curve. Base58. */
     readonly poolAddress: string;
     /** Its quote coin; wrapped SOL for SOL. Base58. */
@@ -1763,7 +1763,7 @@ export interface TradePage {
     /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
     readonly quoteMint: string;
     /** Venue of the pool. */
-    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool';
+    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
     /** The bonding curve or pool. Base58. */
     readonly poolAddress: string;
     /** Signature of the transaction; null for a price read from an account change, and for a candle. */
@@ -1870,7 +1870,7 @@ export interface TokenHolders {
     /** `curve`, `pool`: the bonding curve, or a followed pool, of this token. `program`: an address without a private key, so a program holds the tokens: a pool of another venue, a lock, or a shared wallet. `wallet`: an address that may have a private key. */
     readonly kind: 'curve' | 'pool' | 'program' | 'wallet';
     /** Null for the other kinds. */
-    readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | null;
+    readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | null;
     /** The listed accounts of this owner. */
     readonly accounts: number;
     /** Their balance in total. Raw integer in its smallest unit, as a decimal string. */
@@ -1941,7 +1941,7 @@ export interface Portfolio {
     /** Whether it is an NFT: no decimals and a supply of 1. It is not valued. */
     readonly nft: boolean;
     /** Null if none is known. */
-    readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | null;
+    readonly venue: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | null;
     /** Null if no current price is known; `unpriced` has the reason. */
     readonly priceSol: number | null;
     /** Null if `priceSol` or `solUsd` is. */

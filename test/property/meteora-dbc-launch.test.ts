@@ -61,6 +61,23 @@ function instructionOf(discriminator: Uint8Array) {
   return { name: found.name, at, count: found.accounts.length };
 }
 
+it('a migration to DAMM v1 names its pool, with the amounts of its vaults', () => {
+  const accounts = Array.from({ length: 31 }, (_, index) => encodeBase58(new Uint8Array(32).fill(index + 1)));
+  const { discriminator } = program.migrations[1];
+  const emitting = { programId, accounts, data: discriminator, inner: [], at: -1 };
+  const held = { decimals: 6, owner: null, before: 5n };
+  const tokenBalances = [
+    { ...held, account: accounts[11]!, mint: accounts[7]!, after: 206n },
+    { ...held, account: accounts[12]!, mint: accounts[8]!, after: 85n },
+  ];
+  const events: unknown[] = [];
+  const context = { record: 'instruction', data: discriminator, text: null, feePayer: null, tokenBalances } as const;
+  meteoraDbc.decode({ ...context, instruction: () => emitting }, (event) => void events.push(event));
+  const moved = { baseAmount: 201n, quoteAmount: 80n, fee: 0n, timestamp: null };
+  const [fromPool, toPool, coin, quoteMint] = [0, 4, 7, 8].map((at) => accounts[at]);
+  expect(events).toEqual([{ type: 'migrated', mint: coin, quoteMint, fromPool, toVenue: 'meteora-damm-v1', toPool, ...moved }]);
+});
+
 it('discriminators, accounts and error codes are those of the IDL', () => {
   const { config, pool, input, output, baseMint, quoteMint, user, count } = program.swapAccounts;
   for (const discriminator of program.swapInstructions) {
@@ -84,21 +101,28 @@ it('discriminators, accounts and error codes are those of the IDL', () => {
     expect({ baseMint: base_mint, quoteMint: quote_mint, pool: opened, baseVault: base_vault }).toEqual(program.openingAccounts);
     expect([at['payer'], at['token_program']]).toEqual([payer, coins]);
   }
-  const { name, at } = instructionOf(program.migration.toDammV2);
-  const { virtual_pool, pool: opened, base_mint, quote_mint, token_a_vault, token_b_vault } = at;
-  const migration = {
-    curve: virtual_pool,
-    pool: opened,
-    baseMint: base_mint,
-    quoteMint: quote_mint,
-    baseVault: token_a_vault,
-    quoteVault: token_b_vault,
-  };
-  expect([name, migration]).toEqual(['migration_damm_v2', program.migration.accounts]);
-  expect(instructionOf(program.migration.toDammV1).name).toBe('migrate_meteora_damm');
+  const names = [
+    ['base_mint', 'quote_mint', 'token_a_vault', 'token_b_vault'],
+    ['token_a_mint', 'token_b_mint', 'a_token_vault', 'b_token_vault'],
+  ];
+  for (const [form, [baseMint, quoteMint, baseVault, quoteVault]] of program.migrations.map(
+    (one, index) => [one, names[index]!] as const,
+  )) {
+    const { name, at } = instructionOf(form.discriminator);
+    const [base, quote, ofBase, ofQuote] = [baseMint, quoteMint, baseVault, quoteVault].map((account) => at[account!]);
+    const accounts = {
+      curve: at['virtual_pool'],
+      pool: at['pool'],
+      baseMint: base,
+      quoteMint: quote,
+      baseVault: ofBase,
+      quoteVault: ofQuote,
+    };
+    expect([name, accounts]).toEqual([form.name, form.accounts]);
+  }
   // Every event and account of the IDL is read, or known by name.
   const read = new Set([...Object.values(program.eventDiscriminators), ...Object.values(program.accountDiscriminators)].flat().map(hexOf));
-  const ignored = new Map([...program.ignoredRecords, ...program.ignoredAccounts]);
+  const ignored = new Map([...program.ignoredEvents, ...program.ignoredAccounts]);
   for (const { name: known, discriminator } of [...idl.events, ...idl.accounts])
     if (!read.has(hex(discriminator))) expect(ignored.get(hex(discriminator))).toBe(known);
   const codeOf = (error: string): number => idl.errors.find((one) => one.name === error)!.code;
@@ -208,7 +232,7 @@ class Launched {
       signerAccount(creator.publicKey),
       ...[token2022Program, tokenProgram, token2022Program, derived('__event_authority'), systemProgram, dammConfig].map(readonlyAccount),
     ];
-    const instruction = { programId, accounts, data: program.migration.toDammV2 };
+    const instruction = { programId, accounts, data: program.migrations[0].discriminator };
     return { answer: this.run([computeUnitLimit(1_000_000), instruction], [creator, ...nfts]).answer, pool: opened, vaults };
   }
 
@@ -367,7 +391,7 @@ describe.skipIf(!isPresent)(`a launch by the real program (${note})`, () => {
     const migrating = {
       ...records[0]!.emitting,
       accounts: Array.from({ length: 25 }, () => pool),
-      data: Buffer.concat([program.migration.toDammV2, Buffer.alloc(2)]),
+      data: Buffer.concat([program.migrations[0].discriminator, Buffer.alloc(2)]),
     };
     const complete = Buffer.concat([program.eventDiscriminators.curveComplete[0], Buffer.alloc(80)]);
     complete.set(addressBytes(pool), 8);

@@ -30,6 +30,8 @@ export const venueTable = {
   'meteora-damm-v2': { label: 'Meteora DAMM v2', read: tradedPools },
   'meteora-dlmm': { label: 'Meteora DLMM', read: pools },
   'orca-whirlpool': { label: 'Orca Whirlpool', read: pools },
+  /** Only as the pool to which a curve moved. */
+  'meteora-damm-v1': { label: 'Meteora DAMM v1', read: null },
 } as const satisfies Readonly<Record<string, VenueFacts>>;
 
 export type VenueName = keyof typeof venueTable;

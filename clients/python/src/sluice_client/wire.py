@@ -101,9 +101,9 @@ CandleInterval = Literal["1s", "5s", "15s", "1m", "5m", "15m", "1h", "4h", "1d"]
 Commitment = Literal["processed", "confirmed", "finalized"]
 ErrorCode = Literal["INVALID_REQUEST", "INVALID_MINT", "INSUFFICIENT_BALANCE", "SLIPPAGE_EXCEEDED", "TRANSACTION_EXPIRED", "SIMULATION_FAILED", "UNAUTHENTICATED", "FORBIDDEN", "NOT_FOUND", "METHOD_NOT_ALLOWED", "IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_MISMATCH", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "RATE_LIMIT", "INTERNAL", "UPSTREAM_UNAVAILABLE", "TRADING_HALTED", "DRAINING", "SLOW_CONSUMER"]
 OrderStatus = Literal["accepted", "simulated", "submitted", "processed", "confirmed", "finalized", "failed", "expired", "unknown"]
-RequestedVenue = Literal["auto", "pump", "pump-amm", "launchlab", "raydium-cpmm", "raydium-amm", "raydium-clmm", "meteora-dbc", "meteora-damm-v2", "meteora-dlmm", "orca-whirlpool"]
+RequestedVenue = Literal["auto", "pump", "pump-amm", "launchlab", "raydium-cpmm", "raydium-amm", "raydium-clmm", "meteora-dbc", "meteora-damm-v2", "meteora-dlmm", "orca-whirlpool", "meteora-damm-v1"]
 Side = Literal["buy", "sell"]
-Venue = Literal["pump", "pump-amm", "launchlab", "raydium-cpmm", "raydium-amm", "raydium-clmm", "meteora-dbc", "meteora-damm-v2", "meteora-dlmm", "orca-whirlpool"]
+Venue = Literal["pump", "pump-amm", "launchlab", "raydium-cpmm", "raydium-amm", "raydium-clmm", "meteora-dbc", "meteora-damm-v2", "meteora-dlmm", "orca-whirlpool", "meteora-damm-v1"]
 
 
 class EventTimes(TypedDict):

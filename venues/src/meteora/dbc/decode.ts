@@ -139,17 +139,20 @@ function readComplete(reader: BorshReader, context: DecodeContext): VenueEvent |
 }
 
 /** Amounts are those in the vaults of the new pool. Migration fees stay behind, and are paid by later instructions. */
-function readMigration(context: DecodeContext): VenueEvent | string | null {
+function readMigration(
+  { venue: toVenue, accounts: places }: (typeof program.migrations)[number],
+  context: DecodeContext,
+): VenueEvent | string | null {
   const emitting = context.instruction();
   if (emitting === null) return null;
   const { accounts } = emitting;
-  const { curve, pool, baseMint, quoteMint, baseVault, quoteVault } = program.migration.accounts;
+  const { curve, pool, baseMint, quoteMint, baseVault, quoteVault } = places;
   const [fromPool, toPool, mint, quote] = [curve, pool, baseMint, quoteMint].map((at) => accounts[at]);
   const [base, money] = [baseVault, quoteVault].map((at) => context.tokenBalances?.find(({ account }) => account === accounts[at]));
   if (fromPool === undefined || toPool === undefined || mint === undefined || quote === undefined) return 'has too few accounts';
   if (base === undefined || money === undefined) return 'shows no balances of the new pool';
   const amounts = { baseAmount: base.after - base.before, quoteAmount: money.after - money.before };
-  return { type: 'migrated', mint, quoteMint: quote, fromPool, toVenue: 'meteora-damm-v2', toPool, ...amounts, fee: 0n, timestamp: null };
+  return { type: 'migrated', mint, quoteMint: quote, fromPool, toVenue, toPool, ...amounts, fee: 0n, timestamp: null };
 }
 
 const { swap, swap2, initializePool, curveComplete } = program.eventDiscriminators;
@@ -171,14 +174,13 @@ export const decode = recordDecoder(
     },
     ...both(initializePool, { name: 'EvtInitializePool', minLength: lengths.initializePool, read: readOpening }),
     ...both(curveComplete, { name: 'EvtCurveComplete', minLength: lengths.curveComplete, read: readComplete }),
-    {
-      discriminator: program.migration.toDammV2,
-      name: 'migration_damm_v2',
+    ...program.migrations.map((form): RecordForm => ({
+      ...form,
       isInstruction: true,
-      read: (_reader, context) => readMigration(context),
-    },
+      read: (_reader, context) => readMigration(form, context),
+    })),
   ],
-  program.ignoredRecords,
+  program.ignoredEvents,
 );
 
 /** The fields of a pool's account that prices, quotes and instructions need. */

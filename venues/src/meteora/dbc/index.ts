@@ -3,7 +3,7 @@ import { plainVenue } from '../../kit/plain-venue.ts';
 import type { Venue } from '../../seam/venue.ts';
 import { completeCreated, completeTrade, constantsOf } from './config.ts';
 import { decode, decodeAccount } from './decode.ts';
-import { eventAuthority, migration, programId } from './program.ts';
+import { eventAuthority, migrations, programId } from './program.ts';
 import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
 
@@ -11,7 +11,7 @@ export const meteoraDbc: Venue = {
   ...plainVenue,
   name: 'meteora-dbc',
   programId,
-  records: { logged: false, eventAuthority, instructions: [migration.toDammV2, migration.toDammV1], textPrefix: null },
+  records: { logged: false, eventAuthority, instructions: migrations.map(({ discriminator }) => discriminator), textPrefix: null },
   decode,
   constantsOf,
   completeTrade,

@@ -36,26 +36,31 @@ export const openingInstructions = [
 ] as const;
 export const openingAccounts = { baseMint: 3, quoteMint: 4, pool: 5, baseVault: 6 } as const;
 
-export const migration = {
-  /** `migration_damm_v2` emits no event. */
-  toDammV2: bytes('9ca9e66735e45040'),
-  accounts: { curve: 0, pool: 4, baseMint: 13, quoteMint: 14, baseVault: 15, quoteVault: 16 },
-  /** `migrate_meteora_damm`: to DAMM v1, which sluice does not read. */
-  toDammV1: bytes('1b013016b43f76d9'),
-} as const;
+/** Instructions that move a curve to a pool. They emit no event. The vaults are those of the new pool: in DAMM v1, they belong to a vault program. */
+export const migrations = [
+  {
+    discriminator: bytes('9ca9e66735e45040'),
+    name: 'migration_damm_v2',
+    venue: 'meteora-damm-v2',
+    accounts: { curve: 0, pool: 4, baseMint: 13, quoteMint: 14, baseVault: 15, quoteVault: 16 },
+  },
+  {
+    discriminator: bytes('1b013016b43f76d9'),
+    name: 'migrate_meteora_damm',
+    venue: 'meteora-damm-v1',
+    accounts: { curve: 0, pool: 4, baseMint: 7, quoteMint: 8, baseVault: 11, quoteVault: 12 },
+  },
+] as const;
 
-/** Known events and instructions that sluice does not use. */
-export const ignoredRecords = new Map([
-  ...anchorNames(
-    'event',
-    `EvtClaimCreatorTradingFee EvtClaimPoolCreationFee EvtClaimProtocolFee EvtClaimProtocolFee2 EvtClaimProtocolLiquidityMigrationFee
-    EvtClaimTradingFee EvtCloseClaimFeeOperator EvtCloseTokenBadge EvtCreateClaimFeeOperator EvtCreateConfig EvtCreateConfigV2
-    EvtCreateConfigV2WithTransferHook EvtCreateMeteoraMigrationMetadata EvtCreateTokenBadge EvtCreatorWithdrawSurplus
-    EvtPartnerClaimPoolCreationFee EvtPartnerMetadata EvtPartnerWithdrawMigrationFee EvtPartnerWithdrawSurplus EvtUpdatePoolCreator
-    EvtVirtualPoolMetadata EvtWithdrawLeftover EvtWithdrawMigrationFee`,
-  ),
-  ['1b013016b43f76d9', 'migrate_meteora_damm'],
-] as const);
+/** Known events that sluice does not use. */
+export const ignoredEvents = anchorNames(
+  'event',
+  `EvtClaimCreatorTradingFee EvtClaimPoolCreationFee EvtClaimProtocolFee EvtClaimProtocolFee2 EvtClaimProtocolLiquidityMigrationFee
+  EvtClaimTradingFee EvtCloseClaimFeeOperator EvtCloseTokenBadge EvtCreateClaimFeeOperator EvtCreateConfig EvtCreateConfigV2
+  EvtCreateConfigV2WithTransferHook EvtCreateMeteoraMigrationMetadata EvtCreateTokenBadge EvtCreatorWithdrawSurplus
+  EvtPartnerClaimPoolCreationFee EvtPartnerMetadata EvtPartnerWithdrawMigrationFee EvtPartnerWithdrawSurplus EvtUpdatePoolCreator
+  EvtVirtualPoolMetadata EvtWithdrawLeftover EvtWithdrawMigrationFee`,
+);
 export const ignoredAccounts = anchorNames(
   'account',
   `ClaimFeeOperator Config ConfigWithTransferHook LockEscrow MeteoraDammMigrationMetadata MeteoraDammV2Metadata Operator PartnerMetadata
