@@ -108,7 +108,7 @@ describe.skipIf(!fixturesPresent)(`recorded swaps on DLMM (${fixturesNote})`, ()
       feeTotal: 0n,
       supply: null,
       timestamp: null,
-      needs: { account: '2D4tPW3GVMwCiS5BFpabh9tDzbkZRxgWnk7yjWCf9zyD', facts: [-349n, -349n] },
+      needs: { account: '2D4tPW3GVMwCiS5BFpabh9tDzbkZRxgWnk7yjWCf9zyD', facts: [-349n, -349n, 6_206_635_520_046n, 952_101_680_835n] },
     });
   });
 

@@ -318,7 +318,7 @@ it.skipIf(!fixturesPresent)('any bytes of an account give a pool, or a verdict',
     fc.property(fc.oneof(...accountNames.map((name) => mutated(accountOf(name)))), (data) => {
       const outcome = meteoraDammV2.decodeAccount(data);
       if (outcome.kind === 'decoded' && outcome.account.type === 'pool') expect(outcome.account.price!.priceBase).toBeGreaterThan(0n);
-      meteoraDammV2.constantsOf!(data, () => null);
+      meteoraDammV2.constantsOf!(data, () => null, '');
     }),
     { seed: 1, numRuns: fuzzCases(20_000) },
   );

@@ -105,11 +105,9 @@ it('discriminators, accounts and error codes are those of the IDL', () => {
     ['base_mint', 'quote_mint', 'token_a_vault', 'token_b_vault'],
     ['token_a_mint', 'token_b_mint', 'a_token_vault', 'b_token_vault'],
   ];
-  for (const [form, [baseMint, quoteMint, baseVault, quoteVault]] of program.migrations.map(
-    (one, index) => [one, names[index]!] as const,
-  )) {
+  for (const [form, coins] of program.migrations.map((one, index) => [one, names[index]!] as const)) {
     const { name, at } = instructionOf(form.discriminator);
-    const [base, quote, ofBase, ofQuote] = [baseMint, quoteMint, baseVault, quoteVault].map((account) => at[account!]);
+    const [base, quote, ofBase, ofQuote] = coins.map((account) => at[account]);
     const accounts = {
       curve: at['virtual_pool'],
       pool: at['pool'],
@@ -447,7 +445,7 @@ it.skipIf(!fixturesPresent)('any bytes of the accounts give a pool, or a verdict
         const outcome = meteoraDbc.decodeAccount(one, () => other);
         seen[outcome.kind] = (seen[outcome.kind] ?? 0) + 1;
         meteoraDbc.decodeAccount(other);
-        meteoraDbc.constantsOf!(other, () => null);
+        meteoraDbc.constantsOf!(other, () => null, '');
         const lookup = (address: string) => ({ owner: programId, lamports: 1n, data: address === pool ? one : other });
         const opened = meteoraDbc.quoting!.open(coin, [pool, key], lookup, () => null);
         if (opened.kind === 'open' && opened.pool.quote({ exact, amount }, at).ok) seen['quoted']!++;

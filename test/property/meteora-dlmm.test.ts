@@ -6,7 +6,7 @@ import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { TransferFees } from '@sluice/shared/solana/tokens/token-extensions.ts';
 import { readTransaction, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
-import { token2022Program } from '@sluice/shared/solana/well-known.ts';
+import { token2022Program, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { feesIn } from '@sluice/venues/seam/fee.ts';
 import type { QuotedMint, QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import type { Fee, VenueEvent } from '@sluice/venues/seam/venue.ts';
@@ -221,11 +221,12 @@ class World {
         .filter((index) => (given === 0 ? index <= active : index >= active))
         .map((index) => account(binArrayAddress(address, index))),
     ];
-    const balancesNow = (): bigint[] => this.vaults.map((vault) => this.balance(vault));
+    const held = [...this.vaults, ...owned];
+    const balancesNow = (): bigint[] => held.map((of) => this.balance(of));
     const before = balancesNow();
     const result = this.machine.run([{ programId, accounts, data }], [trader]);
     if (result.failed) throw new Error(`${result.error}\n${result.logs.join('\n')}`);
-    return eventsOf(result.answer as Answer, this.vaults, this.mints, before, balancesNow());
+    return eventsOf(result.answer as Answer, held, [...this.mints, ...this.mints], before, balancesNow());
   }
 }
 
@@ -277,9 +278,9 @@ it.skipIf(!isPresent)(
         const moved = [rich - world.balance(owned[given]!), world.balance(owned[gotten]!) - rich];
         expect(quote.side === 'buy' ? [quote.traderQuote, quote.baseAmount] : [quote.baseAmount, quote.traderQuote]).toEqual(moved);
         const after = world.machine.account(address)!.data;
-        // The event: the same amounts and fees; what the coin withholds of the output is not in it.
+        // The event: the same amounts and fees, with what the coins withhold.
         const { fees, pair, trader: user, side } = event;
-        const [coinIn, coinOut] = side === 'sell' ? (['base', 'quote'] as const) : (['quote', 'base'] as const);
+        const coinIn = side === 'sell' ? 'base' : 'quote';
         const sum = (of: readonly Fee[], kinds: string, coin?: string): bigint =>
           of.reduce((total, fee) => (kinds.includes(fee.kind) && coin !== fee.coin ? total + fee.amount : total), 0n);
         expect([pair, user, side]).toEqual([
@@ -291,12 +292,11 @@ it.skipIf(!isPresent)(
           side === 'sell'
             ? [event.baseAmount + feesIn('base', fees), event.quoteAmount - feesIn('quote', fees)]
             : [event.quoteAmount + feesIn('quote', fees), event.baseAmount - feesIn('base', fees)];
-        const quotedOut = sum(quote.fees, 'transfer', (given === 0) === tokenIsX ? 'base' : 'quote');
-        expect([paid, sent - quotedOut]).toEqual(moved);
-        expect([sum(fees, 'lp'), sum(fees, 'protocol host'), sum(fees, 'transfer', coinOut)]).toEqual([
+        expect([paid, sent]).toEqual(moved);
+        expect([sum(fees, 'lp'), sum(fees, 'protocol host'), sum(fees, 'transfer')]).toEqual([
           sum(quote.fees, 'lp'),
           sum(quote.fees, 'protocol'),
-          sum(quote.fees, 'transfer') - quotedOut,
+          sum(quote.fees, 'transfer'),
         ]);
         // The pair owes the protocol what the event says, and its active bin has the price.
         const owes = (data: Buffer): bigint => data.readBigUInt64LE(216) + data.readBigUInt64LE(224);
@@ -313,6 +313,50 @@ it.skipIf(!isPresent)(
         seen.traded++;
       }),
       { seed: 20261128, numRuns: fuzzCases(3_000) },
+    );
+    for (const [name, number] of Object.entries(seen)) expect(number, name).toBeGreaterThan(3);
+  },
+  240_000,
+);
+
+it.skipIf(!isPresent)(
+  'the depth is what the real program pays until the price has fallen by 1 %',
+  () => {
+    const seen = { paid: 0, reversed: 0, arrays: 0, beyond: 0 };
+    fc.assert(
+      fc.property(setups, fc.boolean(), (random, isReversed) => {
+        const bins = random.bins.map((bin) => ({ ...bin, open: 0n, processed: 0n }));
+        // The money is X or Y. In bin 0 both are worth the same.
+        const active = isReversed ? 0 : random.active;
+        const world = new World({ ...random, active, bins, mode: 0, hasHost: false, transferBps: [0, 0] });
+        const data = Buffer.from(world.machine.account(address)!.data);
+        const coins = isReversed ? [wrappedSolMint, keyOf(30)] : [keyOf(30), wrappedSolMint];
+        for (const [index, coin] of coins.entries()) data.set(addressBytes(coin), [at.mintX, at.mintY][index]!);
+        const numbers = meteoraDlmm.constantsOf!(data, (of) => world.machine.account(of)?.data ?? null, address);
+        if (numbers.kind !== 'decoded') throw new Error(numbers.kind);
+        const depth = numbers.constants['depth']!;
+        const given = isReversed ? 1 : 0;
+        const activeNow = (): number => world.machine.account(address)!.data.readInt32LE(at.activeId);
+        const isWithin = (): boolean => {
+          const [price, here] = [active, activeNow()].map((id) => priceOfBin(random.step, id)!) as [bigint, bigint];
+          return isReversed ? here * 99n < price * 100n : here * 100n > price * 99n;
+        };
+        if (depth > 0n) {
+          world.swap(given, depth, false);
+          expect(isWithin()).toBe(true);
+          seen.paid++;
+          if (isReversed) seen.reversed++;
+          if (arrayOf(activeNow()) !== arrayOf(active)) seen.arrays++;
+        }
+        try {
+          world.swap(given, 1n, false);
+        } catch {
+          return; // nothing is left
+        }
+        expect(isWithin()).toBe(false);
+        seen.beyond++;
+      }),
+      { seed: 20261128, numRuns: fuzzCases(1_000) },
     );
     for (const [name, number] of Object.entries(seen)) expect(number, name).toBeGreaterThan(3);
   },
@@ -379,7 +423,7 @@ it.skipIf(!fixturesPresent)('any bytes of the accounts give a pair, a quote or a
   fc.assert(
     fc.property(changing(data), changing(arrays.get(0)!), trades, (pair, array, { exact, bits }) => {
       meteoraDlmm.decodeAccount(pair);
-      meteoraDlmm.constantsOf!(pair, () => null);
+      meteoraDlmm.constantsOf!(pair, () => null, address);
       const lookup = (of: string): { owner: string; data: Uint8Array; lamports: bigint } | null =>
         of === address ? { owner: programId, data: pair, lamports: 1n } : { owner: programId, data: array, lamports: 1n };
       let opened = meteoraDlmm.quoting!.open(mint(mints[0]!), [address], lookup, mint);

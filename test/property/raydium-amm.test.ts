@@ -335,7 +335,7 @@ it('any bytes of a pool give its account, or a verdict', () => {
   fc.assert(
     fc.property(fc.oneof(mutated(sample), fc.uint8Array()), (data) => {
       const { kind } = raydiumAmm.decodeAccount(data);
-      raydiumAmm.constantsOf!(data, () => null);
+      raydiumAmm.constantsOf!(data, () => null, '');
       kinds[kind] = (kinds[kind] ?? 0) + 1;
     }),
     { seed: 1, numRuns: fuzzCases(20_000) },

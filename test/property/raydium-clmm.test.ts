@@ -317,8 +317,8 @@ it('any bytes of the accounts give a pool, rates, a quote or a verdict', () => {
       const pool = bytes.get(poolAddress)!;
       raydiumClmm.decodeAccount(pool);
       for (const other of [bytes.get(configAddress)!, null]) {
-        if (raydiumClmm.constantsOf!(pool, () => other).kind === 'decoded') seen.rates++;
-        if (other !== null) raydiumClmm.constantsOf!(other, () => null);
+        if (raydiumClmm.constantsOf!(pool, () => other, '').kind === 'decoded') seen.rates++;
+        if (other !== null) raydiumClmm.constantsOf!(other, () => null, '');
       }
       const lookup = (address: string): { owner: string; data: Uint8Array; lamports: bigint } | null => {
         const data = bytes.get(address);

@@ -289,12 +289,12 @@ export class Pipeline {
     return null;
   }
 
-  /** A shared account that was read a while ago is read again, but holds no event back. */
+  /** Numbers that change are read again after a while, but hold no event back. */
   #constantsNeed({ needs }: VenueTrade | TokenCreated, pool: Pool): Need | null {
     if (needs === undefined) return null;
     const need = { pool, addresses: [needs.account], isConstants: true };
     if (this.book.constants(needs.account) === undefined) return need;
-    if (needs.account !== pool.address && this.book.isDueAgain(needs.account)) void this.#resolver.learn(need);
+    if (this.book.isDueAgain(needs.account)) void this.#resolver.learn(need);
     return null;
   }
 

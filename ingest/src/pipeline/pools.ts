@@ -92,6 +92,8 @@ export function learnDecimals({ token, quote }: Pool, balances: readonly TokenBa
 /** The numbers of an account that trades `need`, with when it was read. */
 interface Constants {
   readonly constants: AccountConstants;
+  /** They change: they are of an account that pools share, or of further accounts. */
+  readonly changes: boolean;
   readAtMs: number;
 }
 
@@ -133,15 +135,16 @@ export class PoolBook {
     return this.#constants.get(address)?.constants;
   }
 
-  learnConstants(address: string, constants: AccountConstants): void {
-    this.#constants.set(address, { constants, readAtMs: performance.now() });
+  learnConstants(address: string, constants: AccountConstants, hasFurther = false): void {
+    this.#constants.set(address, { constants, changes: hasFurther || !this.#pools.has(address), readAtMs: performance.now() });
   }
 
-  /** Whether a shared account is to be read again. True only once, for the one who asks. */
+  /** Whether numbers that change are to be read again. True only once, for the one who asks. */
   isDueAgain(address: string): boolean {
     const known = this.#constants.get(address);
+    if (known?.changes !== true) return false;
     const nowMs = performance.now();
-    if (known === undefined || nowMs - known.readAtMs < constantsTtlMs) return false;
+    if (nowMs - known.readAtMs < constantsTtlMs) return false;
     known.readAtMs = nowMs;
     return true;
   }

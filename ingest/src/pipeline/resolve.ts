@@ -123,7 +123,7 @@ export class PoolResolver {
     const decode = ({ owner, data }: AccountState): DecodedAccount | DecodedConstants | null => {
       // The numbers of another program mean something else.
       const venue = !isConstants || owner === pool.venue.programId ? this.#parts.venues.get(owner) : undefined;
-      return (isConstants ? venue?.constantsOf?.(data, read) : venue?.decodeAccount(data, read)) ?? null;
+      return (isConstants ? venue?.constantsOf?.(data, read, address) : venue?.decodeAccount(data, read)) ?? null;
     };
     const faultOf = (state: AccountState): string | null => {
       const outcome = decode(state);
@@ -150,9 +150,28 @@ export class PoolResolver {
     const venue = this.#parts.venues.get(state.owner)!;
     if ('account' in outcome) this.#parts.book.learnAccount(venue, address, outcome.account);
     // A pool that shows its pair may also have the numbers that its trades need.
-    const numbers = 'account' in outcome ? venue.constantsOf?.(state.data, read) : outcome;
-    if (numbers?.kind === 'decoded') this.#parts.book.learnConstants(address, numbers.constants);
+    const numbers = 'account' in outcome ? venue.constantsOf?.(state.data, read, address) : outcome;
+    if (numbers?.kind === 'decoded') this.#learnNumbers(venue, address, state, numbers);
     return null;
+  }
+
+  /** Notes the numbers of an account. Those that further accounts add follow. */
+  #learnNumbers(venue: Venue, address: string, state: AccountState, numbers: Extract<DecodedConstants, { kind: 'decoded' }>): void {
+    const { constants, further } = numbers;
+    const { book } = this.#parts;
+    const isWhole = further === undefined || further.length === 0;
+    if (isWhole || book.constants(address) === undefined) book.learnConstants(address, constants, further !== undefined);
+    if (!isWhole) void this.#learnFurther(venue, address, state, further);
+  }
+
+  async #learnFurther(venue: Venue, address: string, { owner, data }: AccountState, further: readonly string[]): Promise<void> {
+    const { accounts, book } = this.#parts;
+    const fetched = await Promise.all(further.map((one) => accounts.fetch(one)));
+    const read = new Map(
+      fetched.flatMap((one, at) => (one.kind === 'found' && one.state.owner === owner ? [[further[at], one.state.data]] : [])),
+    );
+    const numbers = venue.constantsOf!(data, (other) => read.get(other) ?? null, address);
+    if (numbers.kind === 'decoded') book.learnConstants(address, numbers.constants, true);
   }
 
   /** The account, or why there is none that can be used. */

@@ -116,7 +116,7 @@ export function decodeWith(programId: string, data: Uint8Array): PlainDecoded | 
 /** A trade with what the account that it needs adds to it. */
 export function completed(venue: Venue, trade: VenueTrade, account: Uint8Array): VenueTrade {
   if (trade.needs === undefined) return trade;
-  const read = venue.constantsOf!(account, () => null);
+  const read = venue.constantsOf!(account, () => null, trade.needs.account);
   if (read.kind !== 'decoded') throw new Error(JSON.stringify(read));
   const { needs: _, ...complete } = venue.completeTrade!(trade, read.constants);
   return complete;

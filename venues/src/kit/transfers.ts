@@ -1,5 +1,6 @@
 import { hasPrefix, viewOf } from '@sluice/shared/solana/encoding/bytes.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
+import { dividedUp } from './constant-product.ts';
 import type { EmittingInstruction } from '../seam/venue.ts';
 
 /** Instructions of the token programs that move coins, with the offset of the amount. */
@@ -8,6 +9,19 @@ const transfers: readonly (readonly [prefix: Uint8Array, amountAt: number])[] = 
   [Uint8Array.of(3), 1], // Transfer
   [Uint8Array.of(26, 1), 2], // TransferCheckedWithFee
 ];
+
+const basisPoints = 10_000n;
+
+/**
+ * What a coin withheld of a transfer, by what the receiving account gained in the transaction. It counts only if it is a share in whole basis points,
+ * because something else may have moved the same account.
+ */
+export function withheldOf(sent: bigint, gained: bigint, maxBps = basisPoints - 1n): bigint {
+  const withheld = sent - gained;
+  if (withheld <= 0n || gained < 0n) return 0n;
+  const bps = (withheld * basisPoints) / sent;
+  return bps <= maxBps && dividedUp(sent * bps, basisPoints) === withheld ? withheld : 0n;
+}
 
 /** What the instruction itself moved out of a token account, with what the coin withheld. Not what the programs moved that it called, or that called it. */
 export function sentFrom({ inner, at }: EmittingInstruction, account: string): bigint {

@@ -19,7 +19,7 @@ export interface Venue {
   /** Decodes one record of the program and emits its events, in order. */
   decode(context: DecodeContext, emit: (event: VenueEvent) => void): DecodeOutcome;
   /** The numbers of an account that events `need`. Only a venue whose events have `needs` has this function. */
-  constantsOf?(data: Uint8Array, read: ReadAccount): DecodedConstants;
+  constantsOf?(data: Uint8Array, read: ReadAccount, address: string): DecodedConstants;
   /** The trade with what the constants of the account that it `needs` add. Without them, the fields that it sets have no meaning. */
   completeTrade?(trade: VenueTrade, constants: AccountConstants): VenueTrade;
   /** The same for a new token. */
@@ -172,7 +172,8 @@ export interface Fee extends FeePart {
 /** Numbers of an account that transactions do not show, such as the width of a pool's bins or the rates of a fee tier. */
 export type AccountConstants = Readonly<Record<string, bigint>>;
 export type DecodedConstants =
-  | { readonly kind: 'decoded'; readonly constants: AccountConstants }
+  /** `further`: accounts that add numbers, such as a depth. No event waits for them, and they are read again from time to time. */
+  | { readonly kind: 'decoded'; readonly constants: AccountConstants; readonly further?: readonly string[] }
   | MoreAccounts
   | { readonly kind: 'malformed'; readonly reason: string };
 

@@ -2,10 +2,9 @@ import { hasPrefix, viewOf, type BorshReader } from '@sluice/shared/solana/encod
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { token2022Program } from '@sluice/shared/solana/well-known.ts';
 import { positionChanged } from '../../kit/concentrated.ts';
-import { dividedUp } from '../../kit/constant-product.ts';
 import { accountDecoder, malformed, noTerms, recordDecoder } from '../../kit/decode.ts';
 import { decimalsOf, heldIn, swapTrade, type Charge } from '../../kit/swap-trade.ts';
-import { sentFrom } from '../../kit/transfers.ts';
+import { sentFrom, withheldOf } from '../../kit/transfers.ts';
 import type {
   AccountConstants,
   DecodeContext,
@@ -13,10 +12,13 @@ import type {
   EmittingInstruction,
   LiquidityChanged,
   Pair,
+  PriceState,
+  ReadAccount,
   VenueEvent,
   VenueTrade,
 } from '../../seam/venue.ts';
 import { stateOfBin } from './bin-price.ts';
+import { depthOfBins } from './depth.ts';
 import { swap2Length, swapLength } from './layout.ts';
 import { decodePair } from './pair.ts';
 import * as program from './program.ts';
@@ -51,8 +53,6 @@ function pairAt(
   return isMint(baseMint) && isMint(quoteMint) ? { baseMint, quoteMint } : null;
 }
 
-const basisPoints = 10_000n;
-
 /** What reached the pair and the host, and what the coin withheld of the input. */
 interface Received {
   readonly net: bigint;
@@ -73,10 +73,20 @@ function receivedOf(emitting: EmittingInstruction, balances: readonly TokenBalan
   const vault = balances?.find(({ account }) => account === accounts[isSell ? reserveX : reserveY]);
   if (vault === undefined) return all;
   const net = vault.after - vault.before + sentFrom(emitting, vault.account);
-  const withheld = input - net;
-  if (withheld <= 0n || net < 0n) return all;
-  const rate = (withheld * basisPoints) / input;
-  return dividedUp(input * rate, basisPoints) === withheld ? { net, withheld } : all;
+  const withheld = withheldOf(input, net);
+  return withheld === 0n ? all : { net, withheld };
+}
+
+/** What the coin withheld of the output, by the balance of the user's account. No event shows it. */
+function withheldOfOutput(
+  { accounts }: EmittingInstruction,
+  balances: readonly TokenBalance[] | null,
+  { isSell, output, pool }: Swapped,
+): bigint {
+  const { pair, userOut, programX, programY } = program.swapAccounts;
+  if (accounts[pair] !== pool || accounts[isSell ? programY : programX] !== token2022Program) return 0n;
+  const balance = balances?.find(({ account }) => account === accounts[userOut]);
+  return balance === undefined ? 0n : withheldOf(output, balance.after - balance.before);
 }
 
 function tradeOf(swapped: Swapped, context: DecodeContext): VenueEvent | string | null {
@@ -93,11 +103,14 @@ function tradeOf(swapped: Swapped, context: DecodeContext): VenueEvent | string 
     ['protocol', protocol, of, side],
     ['host', host, of, side],
     ['transfer', withheld, net + withheld, 'in'],
+    ['transfer', withheldOfOutput(emitting, context.tokenBalances, swapped), output, 'out'],
   ];
+  const { reserveX, reserveY } = program.swapAccounts;
   const pair = pairAt(emitting, context.tokenBalances, pool, program.swapAccounts);
   const unknown = { priceQuote: 0n, priceBase: 0n, reserves: null, depth: null };
   const trade = swapTrade({ isSell, through, left, charges }, { pool, pair, trader, before: null, ...unknown });
-  return { ...trade, needs: { account: pool, facts: [BigInt(startBin), BigInt(endBin)] } };
+  const held = heldIn(context.tokenBalances, emitting.accounts[reserveX], emitting.accounts[reserveY]) ?? { base: -1n, quote: -1n };
+  return { ...trade, needs: { account: pool, facts: [BigInt(startBin), BigInt(endBin), held.base, held.quote] } };
 }
 
 function readSwap(reader: BorshReader, context: DecodeContext): VenueEvent | string | null {
@@ -123,10 +136,13 @@ function readSwap2(reader: BorshReader, context: DecodeContext): VenueEvent | st
   return tradeOf({ pool, trader, startBin, endBin, input, output, isSell, fee, protocol, host, feeOnInput }, context);
 }
 
-/** Sets the prices of the bins at which the swap began and ended. */
-export function completeTrade(trade: VenueTrade, { binStep }: AccountConstants): VenueTrade {
-  const [start, end] = trade.needs!.facts.map((bin) => stateOfBin(Number(binStep), Number(bin)));
-  return { ...trade, ...end!, before: start! };
+/** Sets the prices of the bins at which the swap began and ended, and the depth: at most what the vault of the money holds. */
+export function completeTrade(trade: VenueTrade, { binStep, depth, isReversed }: AccountConstants): VenueTrade {
+  const [startBin, endBin, heldX, heldY] = trade.needs!.facts as readonly [bigint, bigint, bigint, bigint];
+  const [start, end] = [startBin, endBin].map((bin) => stateOfBin(Number(binStep), Number(bin))) as [PriceState, PriceState];
+  const held = isReversed === 1n && end.priceBase > 0n ? (heldX * end.priceQuote) / end.priceBase : heldY;
+  const shown = depth === undefined || heldX < 0n ? null : depth < held ? depth : held;
+  return { ...trade, ...end, depth: shown, before: start };
 }
 
 function readCreated(reader: BorshReader, context: DecodeContext): VenueEvent | string | null {
@@ -206,9 +222,11 @@ export const decode = recordDecoder(
   program.ignoredEvents,
 );
 
-export function constantsOf(data: Uint8Array): DecodedConstants {
+export function constantsOf(data: Uint8Array, read: ReadAccount, address: string): DecodedConstants {
   const pair = decodePair(data);
-  return pair === null ? malformed('not a pair') : { kind: 'decoded', constants: { binStep: BigInt(pair.binStep) } };
+  if (pair === null) return malformed('not a pair');
+  const { constants, further } = depthOfBins(pair, address, read);
+  return { kind: 'decoded', constants: { binStep: BigInt(pair.binStep), ...constants }, further };
 }
 
 export const decodeAccount = accountDecoder(

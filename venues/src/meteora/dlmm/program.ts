@@ -17,7 +17,17 @@ export const eventDiscriminators = {
 export const accountDiscriminators = { pair: bytes('210b3162b565b10d'), binArray: bytes('5c8e5cdc059446b5') } as const;
 
 /** Places among the accounts, the same in all six instructions that swap. */
-export const swapAccounts = { pair: 0, reserveX: 2, reserveY: 3, userIn: 4, mintX: 6, mintY: 7, programX: 11, programY: 12 } as const;
+export const swapAccounts = {
+  pair: 0,
+  reserveX: 2,
+  reserveY: 3,
+  userIn: 4,
+  userOut: 5,
+  mintX: 6,
+  mintY: 7,
+  programX: 11,
+  programY: 12,
+} as const;
 /** Of the instructions that move liquidity in both coins. Those for one coin name only that coin. */
 export const liquidityAccounts = { pair: 1, reserveX: 5, reserveY: 6, mintX: 7, mintY: 8 } as const;
 /** All instructions that open a pair. The active bin is their first argument. */

@@ -4,7 +4,7 @@ import { token2022Program } from '@sluice/shared/solana/well-known.ts';
 import { stateOfReserves } from '../../kit/constant-product.ts';
 import { accountDecoder, recordDecoder } from '../../kit/decode.ts';
 import { swapTrade, type Charge } from '../../kit/swap-trade.ts';
-import { sentFrom } from '../../kit/transfers.ts';
+import { sentFrom, withheldOf } from '../../kit/transfers.ts';
 import type {
   CurveAccount,
   CurveMigrated,
@@ -47,22 +47,8 @@ function tradeOn(pool: string, { accounts, data }: EmittingInstruction, isSell: 
   return { shown: { trader, pair: { baseMint, quoteMint } }, input, output, outputProgram };
 }
 
-const basisPoints = 10_000n;
 /** The highest fee on transfers that a launch can set. */
 const maxTransferBps = 500n;
-
-/**
- * What a coin withheld of what was sent to the trader, by the balance of the trader's account. It counts only if it is exactly a fee: other transfers of the same
- * transaction would not leave a whole rate.
- */
-function withheldOf(sent: bigint, account: string, { tokenBalances }: DecodeContext): bigint {
-  const balance = tokenBalances?.find((one) => one.account === account);
-  if (balance === undefined || sent === 0n) return 0n;
-  const withheld = sent - (balance.after - balance.before);
-  const bps = (withheld * basisPoints) / sent;
-  const isFee = bps > 0n && bps <= maxTransferBps && withheld === (sent * bps + basisPoints - 1n) / basisPoints;
-  return isFee ? withheld : 0n;
-}
 
 /**
  * `amount_in` is what reaches the vault and `amount_out` what is sent to the trader, after fees. What goes through the curve is the change of `real_base` and
@@ -90,7 +76,9 @@ function readTrade(reader: BorshReader, context: DecodeContext): VenueEvent | Ve
   const sent = sentFrom(emitting, swap.input);
   const paid = sent > amountIn ? sent : amountIn;
   const received = left - feesOut;
-  const withheld = swap.outputProgram === token2022Program ? withheldOf(received, swap.output, context) : 0n;
+  const balance =
+    swap.outputProgram === token2022Program ? context.tokenBalances?.find(({ account }) => account === swap.output) : undefined;
+  const withheld = balance === undefined ? 0n : withheldOf(received, balance.after - balance.before, maxTransferBps);
   const [charged, side] = isSell ? ([left, 'out'] as const) : ([through + fees, 'in'] as const);
   const charges: readonly Charge[] = [
     ['protocol', protocol, charged, side],
