@@ -331,7 +331,7 @@ it.skipIf(!isPresent)(
         const world = new World({ ...random, active, bins, mode: 0, hasHost: false, transferBps: [0, 0] });
         const data = Buffer.from(world.machine.account(address)!.data);
         const coins = isReversed ? [wrappedSolMint, keyOf(30)] : [keyOf(30), wrappedSolMint];
-        for (const [index, coin] of coins.entries()) data.set(addressBytes(coin), [at.mintX, at.mintY][index]!);
+        for (const [index, coin] of coins.entries()) data.set(addressBytes(coin), [at.mintX, at.mintY][index]);
         const numbers = meteoraDlmm.constantsOf!(data, (of) => world.machine.account(of)?.data ?? null, address);
         if (numbers.kind !== 'decoded') throw new Error(numbers.kind);
         const depth = numbers.constants['depth']!;
