@@ -6,7 +6,6 @@ export function checkNames(owner: string, options: unknown, known: Readonly<Reco
   if (unknown !== undefined) throw new TypeError(`${owner} has no option ${unknown}. It has ${Object.keys(known).join(', ')}.`);
 }
 
-/** A name in `options` that is not known. */
 export function unknownName(options: object, known: Readonly<Record<string, true>>): string | undefined {
   return Object.keys(options).find((name) => !Object.hasOwn(known, name));
 }

@@ -20,7 +20,6 @@ import {
 } from './public-types.ts';
 import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
 
-/** Enumerations with a name of their own. */
 const enumNames: Readonly<Record<string, readonly string[]>> = {
   Channel: Object.keys(channelEvents),
   CandleInterval: candleIntervalNames,

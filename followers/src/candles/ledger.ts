@@ -3,13 +3,8 @@ import { allIntervals, beginFold, foldNext, type Fold } from '@sluice/shared/mar
 import { parseJson } from '@sluice/shared/codec/bytes.ts';
 import type { MintHead } from '@sluice/shared/market/pools/main-pool.ts';
 import type { MintChange } from '@sluice/shared/market/market.ts';
-import {
-  currentHead,
-  type PriceKey,
-  type UndecidedPrice,
-  type Undecided,
-  type UndecidedTrade,
-} from '@sluice/shared/market/verdicts/undecided.ts';
+import { currentHead } from '@sluice/shared/market/verdicts/undecided.ts';
+import type { PriceKey, UndecidedPrice, Undecided, UndecidedTrade } from '@sluice/shared/market/verdicts/undecided.ts';
 import type { MarketEvent, TradeRead } from '../kit/market-event.ts';
 import { UndecidedEvents, type Line } from '../kit/undecided.ts';
 import { MintDraft } from './mint-draft.ts';

@@ -1,13 +1,8 @@
 import type { EventView } from '@sluice/shared/codec/event-view.ts';
 import type { Fold } from '@sluice/shared/market/candles/fold-trades.ts';
 import { marketLimits, type BucketChange, type MintChange } from '@sluice/shared/market/market.ts';
-import {
-  priceField,
-  tradeField,
-  type PriceKey,
-  type UndecidedPrice,
-  type UndecidedTrade,
-} from '@sluice/shared/market/verdicts/undecided.ts';
+import { priceField, tradeField } from '@sluice/shared/market/verdicts/undecided.ts';
+import type { PriceKey, UndecidedPrice, UndecidedTrade } from '@sluice/shared/market/verdicts/undecided.ts';
 
 interface DraftPrice extends PriceKey {
   readonly view: Pick<EventView, 'json'>;

@@ -78,7 +78,6 @@ export class PublishedCandles {
     });
   }
 
-  /** Notes a publication. */
   note(of: CandleKey, publication: Publication): void {
     this.#note(keyOf(of), publication);
   }

@@ -98,7 +98,6 @@ function whileStoreAnswers(handler: RouteHandler, log: Logger): RouteHandler {
   };
 }
 
-/** Who is signed in, or how to sign in. */
 function me(origins: PublicOrigins, { signUp, trading }: Pick<Config, 'signUp' | 'trading'>, signedIn: SignedIn | null): HttpAnswer {
   const signIn = origins.ok ? { open: true, signUp } : { open: false, why: origins.why };
   if (signedIn === null) return jsonAnswer({ account: null, csrfToken: null, signIn, trading });

@@ -106,7 +106,6 @@ export async function createAuthenticator(options: {
   };
 }
 
-/** Updates the key ring from the store. */
 function createReader(store: Store, ring: KeyRing): { read(): Promise<void>; readAtMs(): number } {
   let seen = -1;
   let readAtMs = Number.NEGATIVE_INFINITY;

@@ -4,7 +4,6 @@ import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 /** What a record is for. A record for another purpose is refused. */
 export type RecordPurpose = 'ticket' | 'private event' | 'handed call' | 'handed answer';
 
-/** Bytes of a seal. */
 export const sealBytes = 32;
 
 const cipher = 'aes-256-ctr';

@@ -8,7 +8,6 @@ import { orClose } from './process-life.ts';
 import { createLimiter } from '../ratelimit/shared-limiter.ts';
 import type { CountingLimiter } from '../ratelimit/limiter.ts';
 
-/** Prefix of the names of the statuses of gateways. */
 export const gatewayStatusPrefix = 'gateway:';
 /** How often a gateway reports that it runs. */
 const reportEveryMs = 1_000;

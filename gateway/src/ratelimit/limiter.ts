@@ -38,7 +38,6 @@ export interface CountingLimiter {
   close(): void;
 }
 
-/** The clock of the limiter. */
 export interface LimitClock {
   /** Microseconds since some moment; never decreases. */
   nowUs(): number;

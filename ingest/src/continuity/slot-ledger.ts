@@ -82,7 +82,6 @@ export class SlotLedger {
     if (slot > this.watermark) this.#at(slot).filled = true;
   }
 
-  /** A slot is confirmed. */
   confirm(slot: number): Verdict {
     if (slot <= this.confirmed) return nothing;
     const alive: number[] = [];

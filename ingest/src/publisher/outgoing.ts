@@ -48,7 +48,6 @@ export interface Retraction {
   readonly ts: { readonly received: number; published: number };
 }
 
-/** An item for the log. */
 export type LogItem = Outgoing | Retraction;
 
 /** Whether the item is an event that clients get. */

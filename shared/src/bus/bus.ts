@@ -199,7 +199,6 @@ export const busLimits = {
   maxBytes: 256 * 1024 * 1024,
   /** Topics with a stored counter. If there were more, a new epoch begins. */
   maxTopics: 1_000_000,
-  /** Topics of one entry. */
   maxTopicsPerEntry: 16,
   /** UTF-8 bytes of a topic's name. */
   maxTopicBytes: 255,

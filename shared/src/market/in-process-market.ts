@@ -12,32 +12,11 @@ import {
   priceRetentionS,
   tradesRetentionS,
 } from './candles/retention.ts';
-import {
-  baseIntervals,
-  marketLimits,
-  summarySeconds,
-  demandTtlMs,
-  type BaseInterval,
-  type Bucket,
-  type BucketChange,
-  type MarketStore,
-  type MarketBatch,
-  type MarketSummary,
-  type MintChange,
-  type TopicTurns,
-} from './market.ts';
+import { baseIntervals, marketLimits, summarySeconds, demandTtlMs } from './market.ts';
+import type { BaseInterval, Bucket, BucketChange, MarketStore, MarketBatch, MarketSummary, MintChange, TopicTurns } from './market.ts';
 import { emptyTally, mergeTally, removePrices, type Tally } from './candles/tally.ts';
-import {
-  inChainOrder,
-  nothingUndecided,
-  priceField,
-  currentBuckets,
-  currentPrice,
-  tradeField,
-  type Undecided,
-  type UndecidedPrice,
-  type UndecidedTrade,
-} from './verdicts/undecided.ts';
+import { inChainOrder, nothingUndecided, priceField, currentBuckets, currentPrice, tradeField } from './verdicts/undecided.ts';
+import type { Undecided, UndecidedPrice, UndecidedTrade } from './verdicts/undecided.ts';
 
 /** Time between two searches for expired entries. */
 const sweepEveryMs = 10_000;

@@ -92,13 +92,7 @@ export function openDesk(of: DeskParts) {
   });
   const parts = { ...of, venues, state, ownOrders, builder, simulator, endpoints: nodes.length, mode, orders, ledger, follower };
   const storeGate = new StoreGate({ probe: () => orders.probe(), clock, log });
-  const placeOrder = createPlaceOrder({
-    ...parts,
-    paper,
-    storeGate,
-    laneTips: laneTips(broadcast),
-    maxDayLamports: limits.maxDayLamports,
-  });
+  const placeOrder = createPlaceOrder({ ...parts, paper, storeGate, laneTips: laneTips(broadcast), maxDayLamports: limits.maxDayLamports });
   const endpoints = [
     ...tradeEndpoints({ ...parts, placeOrder, sendSigned: createSendSigned(parts) }),
     ...pumpPortalEndpoints({ ...parts, placeOrder, hasBlockEngine: broadcast.jitoUrl !== null }),

@@ -127,11 +127,7 @@ interface TradingParts extends TradingOptions {
   readonly store: Store;
 }
 
-const notHere: Refusal = {
-  error: 'UPSTREAM_UNAVAILABLE',
-  message: 'This gateway does not hold the trading role.',
-  retryAfterSeconds: 1,
-};
+const notHere: Refusal = { error: 'UPSTREAM_UNAVAILABLE', message: 'This gateway does not hold the trading role.', retryAfterSeconds: 1 };
 
 /** Opens what every gateway needs, whether or not it holds the trading role, so that a successor can sign and send at once. */
 function openParts({ config, rpc, custody, store, bus, events, simulated, log }: TradingParts, signal: AbortSignal) {

@@ -19,9 +19,7 @@ import { rounded } from './trade-answer.ts';
 export type SendSignedParts = Omit<
   PlaceParts,
   'signer' | 'wallets' | 'maxDayLamports' | 'storeGate' | 'laneTips' | 'ownOrders' | 'builder' | 'orders' | 'paper'
-> & {
-  readonly orders: Pick<OrderTable, 'lookUp' | 'bySignature'>;
-};
+> & { readonly orders: Pick<OrderTable, 'lookUp' | 'bySignature'> };
 
 /** Longest life of a caller's blockhash after our newest confirmed block: 150 blocks, and those by which the caller's node may be ahead. */
 const longestLife = 150 + 64;

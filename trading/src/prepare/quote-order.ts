@@ -104,11 +104,7 @@ function partFault({ order: { amount } }: TradeRequest, wallet: WalletRead, ownS
 
 function priceAt(request: TradeRequest, inputs: TradeInputs, { solUsd, clock }: PriceParts): PricedOrder | QuoteRefusal {
   const { market, baseAccount } = inputs;
-  const quoted = quoteOn(request.order, market, {
-    balance: baseAccount?.amount ?? 0n,
-    solUsd: solUsd(),
-    unixTimeS: unixSeconds(clock),
-  });
+  const quoted = quoteOn(request.order, market, { balance: baseAccount?.amount ?? 0n, solUsd: solUsd(), unixTimeS: unixSeconds(clock) });
   if ('error' in quoted) return balanceRefusal(request, inputs, quoted) ?? quoted;
   const bounds = boundsOf(request, quoted);
   return 'error' in bounds ? bounds : { inputs, quoted, bounds };

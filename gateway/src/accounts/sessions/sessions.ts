@@ -34,7 +34,6 @@ export async function beginSession(store: Store, accountId: string, before: stri
   return begun ? token : null;
 }
 
-/** The visitor with this session token; null if there is no such session. */
 export async function findSession(store: Store, token: string, nowMs: number): Promise<SignedIn | null> {
   const session = await store.sessions.byTokenHash(tokenHash(token), nowMs);
   if (session === null) return null;

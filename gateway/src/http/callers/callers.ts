@@ -34,7 +34,6 @@ export interface CallerOptions {
   readonly findSession?: FindSessionCaller;
 }
 
-/** What a request costs. */
 export interface RequestCost {
   /** Requests that are taken from the limit of the key; 0: the limit is only read. */
   readonly cost: 0 | 1;

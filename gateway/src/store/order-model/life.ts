@@ -51,7 +51,6 @@ const nextStates: Readonly<Record<OrderState, readonly OrderState[]>> = {
   expired: [],
 };
 
-/** Whether an order may change from the state `from` to the state `to`. */
 export function mayBecome(from: OrderState, to: OrderState): boolean {
   return nextStates[from].includes(to);
 }

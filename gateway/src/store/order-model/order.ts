@@ -74,7 +74,6 @@ export interface OpenOrder extends PublishedOrder {
   readonly signedBytes: Uint8Array | null;
 }
 
-/** An order as it is stored. */
 export interface StoredOrder extends OpenOrder {
   readonly accountId: string | null;
   /** `getGenesisHash` of the chain that it was made on; null if that was not known when it was stored. */

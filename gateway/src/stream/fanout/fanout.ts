@@ -1,14 +1,8 @@
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 import type { SlotLoss, SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
-import {
-  frameBytes,
-  frameHead,
-  writeJsonFrame,
-  writeMsgpackFrame,
-  type Format,
-  type FrameHead,
-} from '@sluice/shared/wire/stream/frames.ts';
+import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame } from '@sluice/shared/wire/stream/frames.ts';
+import type { Format, FrameHead } from '@sluice/shared/wire/stream/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
 import { isMarketTopic, slotLossGap, type History } from '../history/history.ts';

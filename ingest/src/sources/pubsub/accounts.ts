@@ -38,7 +38,6 @@ export function readNotifiedSlot(params: unknown): number | null {
   return contextOf(params)?.slot ?? null;
 }
 
-/** Reads the `params` of a `programNotification`. */
 export function readProgramNotification(params: unknown, receivedUs: number): AccountState | 'malformed' {
   const found = contextOf(params);
   if (found === null || !isRecord(found.value)) return 'malformed';

@@ -52,10 +52,7 @@ export class ReplaySource implements Source {
   start(sink: SourceSink, signal: AbortSignal): void {
     this.#sink = sink;
     signal.addEventListener('abort', () => this.#playback.stop(), { once: true });
-    this.#playback.start({
-      onBlock: (block) => this.#readBlock(sink, block),
-      onConfirmed: (slot) => sink.confirmedSlot(0, slot),
-    });
+    this.#playback.start({ onBlock: (block) => this.#readBlock(sink, block), onConfirmed: (slot) => sink.confirmedSlot(0, slot) });
   }
 
   health(): SourceHealth {

@@ -91,7 +91,6 @@ async function askServer(url: string): Promise<Server & { readonly isOfCluster: 
 
 type Range = readonly [first: number, last: number, ...nodes: (readonly [host: string | null, port: number, ...rest: unknown[]])[]];
 
-/** Asks one node for the owner of a channel's slot. */
 async function askOwner(url: string, node: Address, channel: string): Promise<SlotView> {
   return ask(url, node, async (client) => {
     const [slot, ranges] = (await Promise.all([client.cluster('KEYSLOT', channel), client.cluster('SLOTS')])) as [number, Range[]];

@@ -14,7 +14,6 @@ const headsBytesPerCall = 4 * 1024 * 1024;
 /** Counters that one call reads. */
 const countersPerCall = 2_000;
 
-/** The state of the log. */
 export interface LogState {
   /** The current epoch. */
   readonly epoch: string;

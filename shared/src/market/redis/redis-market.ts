@@ -6,19 +6,8 @@ import { bufferOf } from '../../codec/bytes.ts';
 import type { Logger } from '../../runtime/log/log.ts';
 import type { MintHead } from '../pools/main-pool.ts';
 import { bucketRetention, chunkRetentionS, headRetentionS, olderTrades, priceRetentionS, tradesRetentionS } from '../candles/retention.ts';
-import {
-  baseIntervals,
-  marketLimits,
-  summarySeconds,
-  demandTtlMs,
-  type BaseInterval,
-  type Bucket,
-  type MarketStore,
-  type MarketBatch,
-  type MarketSummary,
-  type MintChange,
-  type TopicTurns,
-} from '../market.ts';
+import { baseIntervals, marketLimits, summarySeconds, demandTtlMs } from '../market.ts';
+import type { BaseInterval, Bucket, MarketStore, MarketBatch, MarketSummary, MintChange, TopicTurns } from '../market.ts';
 import { applyScript, marketKeys, noteScript, readScript, turnsScript, undecidedScript, demandScript } from './redis-market-scripts.ts';
 import { noSlots } from '../candles/fold-trades.ts';
 import { readTally, writeTally } from '../candles/tally.ts';
@@ -82,13 +71,7 @@ export class RedisMarket implements MarketStore {
   async summary(mint: string, nowS: number): Promise<MarketSummary> {
     const fromS = nowS - summarySeconds;
     const from = fromS - (fromS % baseIntervals['1m']);
-    const range = {
-      interval: '1m',
-      fromS: from,
-      toS: nowS + summarySeconds,
-      limit: summarySeconds,
-      nowUs: nowS * 1_000_000,
-    } as const;
+    const range = { interval: '1m', fromS: from, toS: nowS + summarySeconds, limit: summarySeconds, nowUs: nowS * 1_000_000 } as const;
     const { checkpoint, price, ...stored } = await this.#read(mint, range);
     return { checkpoint, minutes: currentBuckets(stored, range), price: currentPrice(stored.head, price, stored.undecided) };
   }

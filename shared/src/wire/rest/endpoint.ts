@@ -14,7 +14,6 @@ export const keylessQuota = { perMinute: 100, burst: 100 } as const;
 /** Header of an unsigned transaction: whole seconds in which it can still land. */
 export const expiryHeader = 'X-Expires-In-Seconds';
 
-/** Characters of an `Idempotency-Key`. */
 export const maxIdempotencyKeyChars = 255;
 
 /** A deprecated endpoint works until its sunset; headers (RFC 9745, RFC 8594) and documents follow from this. */

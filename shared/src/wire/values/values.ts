@@ -114,7 +114,6 @@ export const RequestedRaw = (description: string) =>
   });
 /** A number in a request that may be a text, as in forms: above 0. */
 export const decimalPattern = `^([0-9]*[1-9][0-9]*(\\.[0-9]+)?|[0-9]+\\.[0-9]*[1-9][0-9]*)([eE][+-]?[0-9]{1,3})?$`;
-/** From 0 to 100. */
 export const upToHundredPattern = '^0*([0-9]{1,2}(\\.[0-9]+)?|100(\\.0+)?)$';
 /** From 0 to 0.1. */
 export const upToTenthPattern = '^0+(\\.(0[0-9]*|10*))?$';

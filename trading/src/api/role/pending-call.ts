@@ -3,10 +3,7 @@ import type { HandedCall } from './handed-record.ts';
 
 const forAMoment = { error: 'UPSTREAM_UNAVAILABLE', retryAfterSeconds: 1 } as const;
 
-export const nobodyTrades: OrderAnswer = {
-  ...forAMoment,
-  message: 'No gateway is known to hold the trading role. Nothing was placed.',
-};
+export const nobodyTrades: OrderAnswer = { ...forAMoment, message: 'No gateway is known to hold the trading role. Nothing was placed.' };
 
 export const tooManyWait: OrderAnswer = {
   ...forAMoment,
@@ -14,10 +11,7 @@ export const tooManyWait: OrderAnswer = {
 };
 
 /** For a call that cannot spend and that no holder of the role answered. */
-const noAnswer: OrderAnswer = {
-  ...forAMoment,
-  message: 'The gateway that holds the trading role did not answer in time.',
-};
+const noAnswer: OrderAnswer = { ...forAMoment, message: 'The gateway that holds the trading role did not answer in time.' };
 
 /** For a call that a holder of the role may have run, or may still run. */
 function uncertain(idempotencyKey: string | null): OrderAnswer {

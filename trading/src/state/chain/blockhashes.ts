@@ -240,11 +240,9 @@ export class Blockhashes {
       if (young === null || reported.slot >= young.slot || !agree(reported, young)) this.#hold(reported);
     } else if (isContradicted) this.counts.contradicted++;
     if (isContradicted && !this.#wasContradicted) {
-      const answers = this.#ballot.votes(nowMs).map(({ endpoint: index, value: { slot, lastValidBlockHeight } }) => ({
-        endpoint: index + 1,
-        slot,
-        lastValidBlockHeight,
-      }));
+      const answers = this.#ballot
+        .votes(nowMs)
+        .map(({ endpoint: index, value: { slot, lastValidBlockHeight } }) => ({ endpoint: index + 1, slot, lastValidBlockHeight }));
       this.#log.error({ answers }, 'blockhash_contradicted');
     }
     if (verdict.kind !== 'waiting') this.#wasContradicted = isContradicted;

@@ -16,11 +16,7 @@ export const pump: Venue = {
   decode,
   decodeAccount,
   derivedPools: (mint) => (isAddress(mint) ? [{ address: curveOf(mint), vaults: [] }] : []),
-  curves: {
-    decimals: tokenDecimals,
-    usualSupply: initialSupply,
-    mintEnding: 'pump',
-  },
+  curves: { decimals: tokenDecimals, usualSupply: initialSupply, mintEnding: 'pump' },
   quoting,
   signing,
   /** Source: the IDL of `@pump-fun/pump-sdk` 2.0.0. */

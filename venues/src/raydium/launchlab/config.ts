@@ -20,10 +20,7 @@ export interface PlatformFees {
 export function decodeGlobalConfig(data: Uint8Array): GlobalConfig | null {
   if (data.length < globalConfigMinLength || !hasPrefix(data, accountDiscriminators.globalConfig)) return null;
   const view = viewOf(data);
-  return {
-    curveType: data[globalConfig.curveType]!,
-    protocol: view.getBigUint64(globalConfig.tradeFeeRate, true),
-  };
+  return { curveType: data[globalConfig.curveType]!, protocol: view.getBigUint64(globalConfig.tradeFeeRate, true) };
 }
 
 /** Null if the bytes are not the account. Never throws. */

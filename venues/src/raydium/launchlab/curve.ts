@@ -17,12 +17,7 @@ export interface CurveNumbers {
  */
 export function reservesOf({ totalBaseSell, virtualBase, virtualQuote, realBase, realQuote }: CurveNumbers): PoolReserves | null {
   if (virtualQuote === 0n || virtualBase <= totalBaseSell || realBase > totalBaseSell) return null;
-  return {
-    virtualBase: virtualBase - realBase,
-    virtualQuote: virtualQuote + realQuote,
-    realBase: totalBaseSell - realBase,
-    realQuote,
-  };
+  return { virtualBase: virtualBase - realBase, virtualQuote: virtualQuote + realQuote, realBase: totalBaseSell - realBase, realQuote };
 }
 
 /** What a launch says about its curve. */

@@ -18,7 +18,6 @@ const overlaps = [
   [86_400, 'a day'],
   [604_800, 'seven days'],
 ] as const;
-/** Days. */
 const lives = [
   ['', 'never'],
   [7, 'in 7 days'],
