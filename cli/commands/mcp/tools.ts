@@ -35,7 +35,7 @@ const readTools: readonly Tool[] = [
   tool(
     'token_candles',
     'Candles',
-    'Open, high, low, close and volume of one token, oldest first.',
+    'Open, high, low, close and volume of one token, oldest first. `older` says whether older candles are stored.',
     (sluice, { mint, limit = fewRows, ...range }, signal) => sluice.candles(mint, { ...range, limit }, { signal }),
   ),
   tool('token_trades', 'Trades', 'Recent trades of one token, newest first.', (sluice, { mint, limit = fewRows, ...page }, signal) =>

@@ -32,7 +32,12 @@ export const command = action({
   json: 'print one JSON event a line',
   more: `It reconnects when the connection is lost, says why, and runs until Ctrl-C. On a terminal it uses colours (NO_COLOR turns them off), repeats
 the names of the columns on each screen, and shows the rate of events every ten seconds.`,
-  examples: ['watch trades', 'watch newTokens --json | head -1', 'watch candles <mint> --interval 5m    (newTokens shows mints)'],
+  examples: [
+    'watch trades',
+    'watch newTokens --json | head -1',
+    'watch pools',
+    'watch candles <mint> --interval 5m    (newTokens shows mints)',
+  ],
   async run(values, positionals) {
     const subscription = readSubscription(positionals, values.interval);
     const given = values.key ?? process.env['SLUICE_API_KEY'];

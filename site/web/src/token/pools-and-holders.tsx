@@ -94,9 +94,9 @@ function HolderTable({ holders, creator }: { readonly holders: readonly Holder[]
 function HolderName({ holder: { owner, kind, venue }, isCreator }: { readonly holder: Holder; readonly isCreator: boolean }) {
   switch (kind) {
     case 'curve':
-      return <b title={owner}>Bonding curve of {venue}</b>;
+      return <b title={owner}>Bonding curve of {venueLabel(venue ?? '')}</b>;
     case 'pool':
-      return <b title={owner}>Pool of {venue}</b>;
+      return <b title={owner}>Pool of {venueLabel(venue ?? '')}</b>;
     case 'program':
       return (
         <span
