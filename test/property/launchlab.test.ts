@@ -1,5 +1,4 @@
 import { tokenAddress } from '@sluice/shared/solana/addresses/derived.ts';
-import { readTransaction, type TransactionInstruction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { slippageBounds, type Quote, type QuotedMint, type QuotedPool, type QuotedTrade } from '@sluice/venues/seam/quoting.ts';
@@ -9,8 +8,8 @@ import { openingNumbers } from '../../venues/src/raydium/launchlab/curve.ts';
 import * as program from '../../venues/src/raydium/launchlab/program.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fixtureJson, fixturesNote, fixturesPresent } from '../golden/fixtures.ts';
-import { bonk, curveAccounts, launch, routed, type Curve } from '../support/chain/launchlab-curves.ts';
+import { fixturesNote, fixturesPresent } from '../golden/fixtures.ts';
+import { bonk, curveAccounts, launch, routed, swapIn, type Curve } from '../support/chain/launchlab-curves.ts';
 import { fuzzCases, mutated } from '../support/fuzz.ts';
 
 const at = { slot: 1_000, unixTimeS: 1_791_000_000 };
@@ -122,18 +121,8 @@ describe('quotes of LaunchLab', () => {
 });
 
 describe.skipIf(!fixturesPresent)(`orders on LaunchLab (${fixturesNote})`, () => {
-  function instructionIn(file: string): TransactionInstruction {
-    const view = readTransaction((fixtureJson(`venues/launchlab/${file}.json`) as { readonly result: object }).result);
-    if (view.kind === 'malformed') throw new Error(view.reason);
-    const all = [...view.instructions, ...[...(view.inner?.values() ?? [])].flat()];
-    return all.find(
-      ({ programId, accounts }) =>
-        programId === program.programId && [15, 18].includes(accounts.length) && accounts[4] !== program.authority,
-    )!;
-  }
-
   it.each(recorded)('%s: the instruction is the recorded one', (file, curve, trade) => {
-    const { accounts, data } = instructionIn(file);
+    const { accounts, data } = swapIn(file);
     const pool = opened(curve);
     const quote = given(pool, trade);
     const built = pool.build({

@@ -47,6 +47,20 @@ test('a correct transaction passes, with its units and its slot', async () => {
   expect(outcome).toEqual({ kind: 'passed', slot: world.chain.slot - 1, unitsConsumed, amounts: null });
 });
 
+test('inner instructions are requested exactly where logs do not show all of a trade', async () => {
+  const { wire } = world.prepare(buy);
+  const trade = { trader: buyer.publicKey, side: 'buy', mint: usdcMint, poolAddress: usdcMint, baseAmount: 1n, traderQuote: 1n } as const;
+  for (const isHidden of [true, false]) {
+    const before = world.nodes.map(({ calls: all }) => all.length);
+    await simulate(wire, { expected: { ...trade, isHidden } });
+    const asked = world.nodes
+      .flatMap(({ calls: all }, index) => all.slice(before[index]))
+      .filter(({ method }) => method === 'simulateTransaction');
+    expect(asked.length).toBeGreaterThan(0);
+    for (const { params } of asked) expect((params[1] as { innerInstructions?: boolean }).innerInstructions === true).toBe(isHidden);
+  }
+});
+
 const terms: FailureTerms = {
   side: 'buy',
   quoted: 5n,

@@ -1,7 +1,9 @@
 import { addressBytes, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
+import { readTransaction, type TransactionInstruction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import * as layout from '../../../venues/src/raydium/launchlab/layout.ts';
 import * as program from '../../../venues/src/raydium/launchlab/program.ts';
+import { fixtureJson } from '../../golden/fixtures.ts';
 
 /** Curves of LaunchLab as recorded trades show them: the numbers are those of the events, and the addresses those of the instructions. */
 const globalConfig = '6s1xP3hpbAfFoNtUNF8mfHsjr2Bd97JxFJRWLbL6aHuX';
@@ -89,3 +91,13 @@ export const routed: Curve = {
   numbers: [55_000_000_000_000n, 75_625_000_000_000n, 11_250_000_000n, 8_291_865_945_085n, 1_385_402_673n],
   fees: [2_500n, 7_500n, 500n],
 };
+
+/** The swap of a recorded transaction. */
+export function swapIn(file: string): TransactionInstruction {
+  const view = readTransaction((fixtureJson(`venues/launchlab/${file}.json`) as { readonly result: object }).result);
+  if (view.kind === 'malformed') throw new Error(view.reason);
+  const all = [...view.instructions, ...[...(view.inner?.values() ?? [])].flat()];
+  return all.find(
+    ({ programId, accounts }) => programId === program.programId && [15, 18].includes(accounts.length) && accounts[4] !== program.authority,
+  )!;
+}
