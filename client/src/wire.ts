@@ -182,7 +182,7 @@ export interface Trade {
   readonly depth?: string;
   /** What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string. */
   readonly traderBalance?: string;
-  /** Place of the transaction in its block. Present only if the source shows it: whole blocks and gRPC do, logs do not. */
+  /** Place of the transaction in its block. Present only if the source shows it: whole blocks do, gRPC shows places above 0, logs show none. */
   readonly transactionIndex?: number;
   /** This trade completed the bonding curve. */
   readonly curveCompleted?: true;
@@ -1842,7 +1842,7 @@ export interface TradePage {
     readonly depth?: string;
     /** What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string. */
     readonly traderBalance?: string;
-    /** Place of the transaction in its block. Present only if the source shows it: whole blocks and gRPC do, logs do not. */
+    /** Place of the transaction in its block. Present only if the source shows it: whole blocks do, gRPC shows places above 0, logs show none. */
     readonly transactionIndex?: number;
     /** This trade completed the bonding curve. */
     readonly curveCompleted?: true;

@@ -81,7 +81,7 @@ export function transactionUpdate(record: TransactionRecord, bankId = 0): Served
   const encoded = encodeTransaction(record, 'json', 1);
   if (!encoded.ok) throw new Error(`${record.signature} cannot be encoded.`);
   const update = { keys: record.accountKeys, failed: record.err !== null };
-  return { ...none, ...update, kind: 'transaction', slot: record.slot, bytes: answerUpdate(encoded.value as Answer, record.slot, bankId) };
+  return { ...none, ...update, kind: 'transaction', slot: record.slot, bytes: answerUpdate(encoded.value as Answer, record.slot, bankId, record.index) };
 }
 
 /** A transaction as `getTransaction` and `getBlock` show it, with the encoding `json`. */
@@ -123,8 +123,8 @@ type AnswerBalance = Omit<TokenBalance, 'amount' | 'decimals'> & {
   readonly uiTokenAmount: { readonly uiAmount: number | null; readonly decimals: number; readonly amount: string };
 };
 
-/** The same transaction as an update of the service. */
-export function answerUpdate({ transaction, version, meta }: Answer, slot: number, bankId = 0): Uint8Array {
+/** The same transaction as an update of the service. The server does not send the place 0, as protobuf has it. */
+export function answerUpdate({ transaction, version, meta }: Answer, slot: number, bankId = 0, place = 0): Uint8Array {
   const { signatures, message } = transaction;
   const { writable, readonly } = meta.loadedAddresses ?? { writable: [], readonly: [] };
   const instructionOf = ({ programIdIndex, accounts, data, stackHeight }: AnswerInstruction): object => ({
@@ -140,7 +140,7 @@ export function answerUpdate({ transaction, version, meta }: Answer, slot: numbe
   const info = {
     signature: bytesOf(signatures[0]!),
     isVote: false,
-    index: 0,
+    ...(place > 0 && { index: place }),
     transaction: {
       signatures: signatures.map(bytesOf),
       message: {

@@ -205,7 +205,7 @@ class Trade(TypedDict):
     traderBalance: NotRequired[str]
     """What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string."""
     transactionIndex: NotRequired[int]
-    """Place of the transaction in its block. Present only if the source shows it: whole blocks and gRPC do, logs do not."""
+    """Place of the transaction in its block. Present only if the source shows it: whole blocks do, gRPC shows places above 0, logs show none."""
     curveCompleted: NotRequired[Literal[True]]
     """This trade completed the bonding curve."""
 

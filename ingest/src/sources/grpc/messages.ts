@@ -115,7 +115,8 @@ export function answerOf(of: Message, slot: number, { signature, logs: logMessag
   const loadedAddresses = { writable, readonly };
   return {
     slot,
-    transactionIndex: of['index'],
+    // A zero is the first place or one that the server does not know: protobuf does not send zeros. The confirmed block shows the order.
+    transactionIndex: of['index'] === 0 ? null : of['index'],
     version,
     transaction: { signatures: [signature], message: read['message'] },
     meta: { err, logMessages, preTokenBalances, postTokenBalances, innerInstructions: inner, loadedAddresses },
