@@ -142,7 +142,8 @@ const lossRows = (lost: number, missed: number): MetricRow[] => [
   ['venue_missed_total', 'Gaps between two trades on a curve: no source reported what happened between them.', missed],
 ];
 
-function venueMetrics({ venues }: IngestStats): Metric[] {
+/** Of each venue: what became of its events and accounts. */
+export function venueMetrics({ venues }: Pick<IngestStats, 'venues'>): Metric[] {
   return Object.entries(venues).flatMap(([venue, { lost, missed, ...sources }]) => [
     ...metricsOf(metricsPrefix, lossRows(lost, missed), { venue }),
     ...Object.entries(sources).flatMap(([source, { decoded, unknown, malformed }]) => {

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Sluice, SluiceError, type EventOf, type Gap, type Heartbeat, type SubscribeOptions } from '@sluice/client';
+import { Sluice, SluiceError, type EventOf, type Gap, type Heartbeat, type SubscribeOptions, type VenueName } from '@sluice/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import { venueNames } from '@sluice/shared/wire/venues.ts';
 import { startTcpProxy, type TcpProxy } from '../chaos/tcp-proxy.ts';
 import { goodKey, startTestGateway, until, type TestGateway } from '../support/gateway.ts';
 import { addressOf, entryOf, newTokenEvent, tradeEvent } from '../support/events/stream-events.ts';
@@ -298,6 +299,22 @@ describe('a subscription', () => {
     expect(beats[1]!.ts).toBeGreaterThan(beats[0]!.ts);
   });
 
+  it('names the venues whose events are not decoded, and compares the lists after a lost connection', async () => {
+    const report = (changedVenues: readonly string[]) => server.bus.setStatus('ingest:1', { leads: true, changedVenues }, 60_000);
+    const lists: (readonly VenueName[])[] = [];
+    sluice.subscribe('trades', { onEvent: () => undefined, onLayout: (names) => void lists.push(names) });
+    for (const name of venueNames) await reported([name], () => report([name]));
+    await reported(venueNames, () => report(venueNames));
+    proxy.cut();
+    await reported([], () => report([]));
+
+    async function reported(expected: readonly string[], change: () => Promise<void>): Promise<void> {
+      await change();
+      await until(`the list ${expected.join()}`, () => lists.length > 0 && lists.at(-1)!.join() === expected.join());
+    }
+    expect(lists).toEqual([...venueNames.map((name) => [name]), venueNames, []]);
+  });
+
   it.each([
     'null',
     '5',
@@ -309,6 +326,7 @@ describe('a subscription', () => {
     '{"topic":"trades","seq":1,"data":[]}',
     '{"op":"heartbeat","positions":{"trades":null}}',
     '{"op":"error","error":null}',
+    '{"op":"layout","venues":5}',
     '{"op":"subscribed","id":1,"positions":{"trades":null}}',
     '{"op":"subscribed","id":1,"positions":{"trades":{"epoch":"a","seq":0}},"snapshot":[{"topic":"trades","data":null}]}',
     '{"op":"subscribed","id":1,"positions":{},"rejected":[null]}',

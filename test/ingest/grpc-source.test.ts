@@ -202,7 +202,12 @@ describe('a stream', () => {
           expect(head.hasFailed).toBe(record.err !== null);
           if (head.hasFailed) continue;
           const view = plainView(readTransaction(answerOf(update.info, update.slot, head)));
-          expect(view).toEqual({ ...plainView(readTransaction(encoded.value)), slot: record.slot, blockTime: null, index: record.index === 0 ? null : record.index });
+          expect(view).toEqual({
+            ...plainView(readTransaction(encoded.value)),
+            slot: record.slot,
+            blockTime: null,
+            index: record.index === 0 ? null : record.index,
+          });
           compared++;
         }
       },

@@ -462,6 +462,7 @@ describe('pools', () => {
     expect(harness.losses).toEqual([
       { kind: 'events', reason, events: 2, signature: expect.any(String) as string, slot: 100, pool: poolAddress },
     ]);
+    expect(harness.pipeline.decoder.accountCounts.get('pump-amm')!.unknown).toBe(reason === 'the account is not a pool' ? 1 : 0);
     const asked = harness.calls.length;
     take(harness, amm(ammBuy()));
     expect(harness.pipeline.counts.lostEvents).toBe(3);

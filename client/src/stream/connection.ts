@@ -1,7 +1,7 @@
 import { SluiceError, type SluiceErrorFields } from '../errors.ts';
 import { cannotReach, causeOf, Outage, slowMs } from '../outage.ts';
 import type { Channel, Gap, JoinPosition, Position, RejectedKey } from '../wire.ts';
-import type { AnySubscription, Request } from './subscription.ts';
+import type { AnySubscription, Request, VenueName } from './subscription.ts';
 
 /** What the client needs of a WebSocket: a part of the interface of browsers, which the package `ws` has too. */
 export interface Socket {
@@ -46,6 +46,7 @@ interface Message {
   readonly reconnectWithinMs?: number;
   readonly ts?: number;
   readonly slotAgeMs?: number | null;
+  readonly venues?: readonly VenueName[];
   readonly error?: Pick<SluiceErrorFields, 'details'> & { readonly code: never; readonly message: string; readonly retryable: boolean };
 }
 
@@ -93,6 +94,8 @@ export class Connection {
   /** The credentials of the next socket are on their way. */
   #isAsking = false;
   #isReady = false;
+  /** As the notice `layout` of this connection names them; it comes before the first heartbeat. */
+  #changedVenues: readonly VenueName[] = [];
   /** The current socket has opened. */
   #isOpen = false;
   /** Why the current socket did not open, if it said so. */
@@ -146,6 +149,7 @@ export class Connection {
   async #connect(): Promise<void> {
     this.#timer = null;
     this.#isOpen = false;
+    this.#changedVenues = [];
     const { urls, openSocket } = this.#options;
     const url = urls[this.#urlIndex++ % urls.length]!;
     this.#isAsking = true;
@@ -285,8 +289,11 @@ export class Connection {
           if (this.#topics.get(topic)?.onPosition(topic, position) === false) return this.#reconnect(missing);
         }
         for (const subscription of this.#subscriptions) {
-          subscription.onHeartbeat({ ts: message.ts ?? 0, slotAgeMs: message.slotAgeMs ?? null });
+          subscription.onHeartbeat({ ts: message.ts ?? 0, slotAgeMs: message.slotAgeMs ?? null }, this.#changedVenues);
         }
+        return;
+      case 'layout':
+        this.#changedVenues = message.venues!.map(String) as VenueName[];
         return;
       case 'draining':
         this.#reconnectWithinMs = message.reconnectWithinMs ?? null;

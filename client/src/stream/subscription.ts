@@ -1,6 +1,6 @@
 import { checkNames, checkNumber, checkStrings } from '../check-options.ts';
 import { SluiceError } from '../errors.ts';
-import type { CandleInterval, ChannelEvents, Channel, Filters, Gap, JoinPosition, Position, RejectedKey, Retract } from '../wire.ts';
+import type { CandleInterval, ChannelEvents, Channel, Filters, Gap, JoinPosition, Position, RejectedKey, Retract, Trade } from '../wire.ts';
 import type { Connection } from './connection.ts';
 import { TopicProgress } from './topic-progress.ts';
 
@@ -36,6 +36,8 @@ export interface SubscribeOptions<C extends Channel> {
   readonly onStatus?: (status: Status) => void;
   /** Called each second while the connection works. Above a `slotAgeMs` of some seconds, prices may be old. */
   readonly onHeartbeat?: (heartbeat: Heartbeat) => void;
+  /** Venues whose programs may have changed: events of them may be missing. Called within seconds of a change; empty: all are read again. */
+  readonly onLayout?: (venues: readonly VenueName[]) => void;
   /**
    * Called once after a permanent failure if you use `onEvent` instead of iteration. The error is a `SluiceError`, or what `onEvent` or another
    * callback threw. Without `onError`, the error is an unhandled rejection.
@@ -49,6 +51,9 @@ export interface SubscribeOptions<C extends Channel> {
    */
   readonly maxWaiting?: number;
 }
+
+/** Name of a venue, as in the field `pool` of events. */
+export type VenueName = Trade['pool'];
 
 /** `ts`: the gateway's clock, Unix microseconds. `slotAgeMs`: time since ingest last saw a newer slot of the chain; null before its first report. */
 export interface Heartbeat {
@@ -106,6 +111,7 @@ const optionNames: Readonly<Record<keyof SubscribeOptions<Channel>, true>> = {
   onRejected: true,
   onStatus: true,
   onHeartbeat: true,
+  onLayout: true,
   onError: true,
   signal: true,
   maxWaiting: true,
@@ -122,6 +128,8 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
   readonly #warned = new Set<string>();
   #waiting: Item[] = [];
   #head = 0;
+  /** As `onLayout` reported them, joined. */
+  #changedVenues = '';
   #isPaused = false;
   #end: { readonly error: Error | null } | null = null;
   #wake: (() => void) | null = null;
@@ -255,8 +263,13 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
     return this.#progress.get(topic)?.heartbeat(position, isFiltered) ?? true;
   }
 
-  onHeartbeat(heartbeat: Heartbeat): void {
+  /** `changedVenues`: what this connection has reported so far. */
+  onHeartbeat(heartbeat: Heartbeat, changedVenues: readonly VenueName[]): void {
     this.#report(() => this.#options.onHeartbeat?.(heartbeat));
+    const changed = changedVenues.join();
+    if (changed === this.#changedVenues) return;
+    this.#changedVenues = changed;
+    this.#report(() => this.#options.onLayout?.(changedVenues));
   }
 
   onStatus(status: Status): void {

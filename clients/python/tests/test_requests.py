@@ -11,6 +11,7 @@ from unittest.mock import patch
 from websockets.asyncio.server import ServerConnection, serve
 
 from sluice_client import BuyBody, Sluice, SluiceError, printable
+from sluice_client.wire import Venue
 
 ORDER: BuyBody = {"publicKey": "p", "mint": "m", "amount": 0.1}
 Answer = tuple[int, dict[str, str], str] | None
@@ -186,6 +187,7 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
             '{"topic":"trades","seq":1,"data":null}',
             '{"op":"heartbeat","positions":{"trades":null}}',
             '{"op":"error","error":null}',
+            '{"op":"layout","venues":[5]}',
             '{"op":"gap","topic":"trades"}',
             '{"op":"subscribed","id":"s0","positions":{"trades":null}}',
             '{"op":"subscribed","id":"s0","positions":{},"rejected":[null]}',
@@ -203,18 +205,21 @@ class RequestTest(unittest.IsolatedAsyncioTestCase):
                 else:
                     position = {"epoch": "a", "seq": 0, "recovered": False}
                     await socket.send(json.dumps({"id": command["id"], "op": "subscribed", "positions": {"trades": position}}))
+                    await socket.send(json.dumps({"op": "layout", "venues": ["meteora-dlmm"]}))
+                    await socket.send(json.dumps({"op": "heartbeat", "ts": 1}))
                     await socket.send(json.dumps({"topic": "trades", "seq": 1, "data": {"type": "trade"}}))
 
+        layouts: list[list[Venue]] = []
         async with serve(lie, "127.0.0.1", 0) as server:
             self.enterContext(patch("sluice_client.subscription.FIRST_PAUSE_S", 0.0001))
             sluice = Sluice(f"http://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}", "a_key")
-            subscription = sluice.subscribe("trades")
+            subscription = sluice.subscribe("trades", on_layout=layouts.append)
             async with asyncio.timeout(60):
                 async for event in subscription:
                     self.assertEqual(event["type"], "trade")
                     break
             await sluice.close()
-        self.assertEqual(left, [])
+        self.assertEqual((left, layouts), ([], [["meteora-dlmm"]]))
 
     async def test_the_name_of_a_token_cannot_act_on_a_terminal(self) -> None:
         self.assertEqual(printable("a\x1b[2J\x9b1m\u202e\u2028\nb é 米"), "a[2J1mb é 米")

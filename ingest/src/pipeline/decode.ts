@@ -1,6 +1,6 @@
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { Commitment } from '@sluice/shared/wire/events/events.ts';
-import type { Venue, VenueAccount } from '@sluice/venues/seam/venue.ts';
+import type { DecodedAccount, DecodedConstants, Venue, VenueAccount } from '@sluice/venues/seam/venue.ts';
 import {
   sampleOf,
   TransactionDecoder,
@@ -146,15 +146,20 @@ export class Decoder {
   }
 
   /** Null for an account of no interest; one that cannot be decoded is counted and reported. */
-  fromAccount(venue: Venue, { address, data }: AccountState): VenueAccount | null {
-    const outcome = venue.decodeAccount(data);
+  fromAccount(venue: Venue, state: AccountState): VenueAccount | null {
+    const outcome = venue.decodeAccount(state.data);
+    this.noteAccount(venue, state, outcome);
+    return outcome.kind === 'decoded' ? outcome.account : null;
+  }
+
+  /** Counts the outcome of an account, and reports one that cannot be decoded. */
+  noteAccount({ name }: Venue, { address, data }: AccountState, outcome: DecodedAccount | DecodedConstants): void {
+    const { kind } = outcome;
     // An account that needs others is read when a trade needs it.
-    this.accountCounts.get(venue.name)![outcome.kind === 'more' ? 'ignored' : outcome.kind]++;
-    if (outcome.kind === 'decoded') return outcome.account;
-    if (outcome.kind === 'ignored' || outcome.kind === 'more') return null;
-    const detail = outcome.kind === 'unknown' ? outcome.discriminator : outcome.reason;
-    this.#onFault({ venue: venue.name, kind: outcome.kind, detail, where: address, sampleBase64: sampleOf(data) });
-    return null;
+    this.accountCounts.get(name)![kind === 'more' ? 'ignored' : kind]++;
+    if (kind !== 'unknown' && kind !== 'malformed') return;
+    const detail = kind === 'unknown' ? outcome.discriminator : outcome.reason;
+    this.#onFault({ venue: name, kind, detail, where: address, sampleBase64: sampleOf(data) });
   }
 
   #decode(sighting: Sighting): Decoding {

@@ -84,7 +84,7 @@ export class Pipeline {
     this.decoder = new Decoder(parts.venues, parts.onFault);
     this.#venueByProgram = new Map(parts.venues.map((venue) => [venue.programId, venue]));
     this.#venueByName = new Map(parts.venues.map((venue) => [venue.name, venue]));
-    this.#resolver = new PoolResolver({ ...parts, book: this.book, venues: this.#venueByProgram });
+    this.#resolver = new PoolResolver({ ...parts, book: this.book, venues: this.#venueByProgram, decoder: this.decoder });
     this.emitter = new Emitter(parts);
     const { counts, decoder } = this;
     const pass = (transaction: DecodedTransaction, events: readonly LocatedEvent[]): void => this.#take(transaction, events);

@@ -5,6 +5,7 @@ import type { DecodedAccount, DecodedConstants, Venue } from '@sluice/venues/sea
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { AccountFetcher, FetchedAccount } from '../sources/rpc/account-fetcher.ts';
 import type { AccountState } from '../sources/sighting.ts';
+import type { Decoder } from './decode.ts';
 import type { Pool, PoolBook, Token } from './pools.ts';
 
 /** Accounts to be read before events of a pool can be published. */
@@ -46,6 +47,8 @@ export interface ResolverParts {
   readonly accounts: AccountFetcher;
   /** By program. */
   readonly venues: ReadonlyMap<string, Venue>;
+  /** Counts the accounts. */
+  readonly decoder: Pick<Decoder, 'noteAccount'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -125,9 +128,15 @@ export class PoolResolver {
       const venue = !isConstants || owner === pool.venue.programId ? this.#parts.venues.get(owner) : undefined;
       return (isConstants ? venue?.constantsOf?.(data, read, address) : venue?.decodeAccount(data, read)) ?? null;
     };
+    const note = (state: AccountState, outcome = decode(state)): void => {
+      const venue = this.#parts.venues.get(state.owner);
+      if (venue !== undefined && outcome !== null) this.#parts.decoder.noteAccount(venue, state, outcome);
+    };
+    let unusable: AccountState | null = null;
     const faultOf = (state: AccountState): string | null => {
       const outcome = decode(state);
       if (outcome?.kind === 'decoded' || outcome?.kind === 'more') return null;
+      unusable = state;
       if (isConstants) return 'the account does not have the numbers that its trades need';
       return this.#parts.venues.has(state.owner) ? 'the account is not a pool' : 'the pool is not owned by its program';
     };
@@ -136,7 +145,10 @@ export class PoolResolver {
       isConstants ? 'the account that its trades need does not exist' : 'the pool does not exist',
       faultOf,
     );
-    if (typeof state === 'string') return state;
+    if (typeof state === 'string') {
+      if (unusable !== null) note(unusable);
+      return state;
+    }
     const first = decode(state);
     for (const other of first?.kind === 'more' ? first.addresses.slice(0, maxMore) : []) {
       const more = await this.#fetch(other, 'an account that the pool names does not exist', ({ owner }) =>
@@ -146,6 +158,7 @@ export class PoolResolver {
       others.set(other, more.data);
     }
     const outcome = decode(state);
+    note(state, outcome);
     if (outcome?.kind !== 'decoded') return 'the accounts of the pool do not fit together';
     const venue = this.#parts.venues.get(state.owner)!;
     if ('account' in outcome) this.#parts.book.learnAccount(venue, address, outcome.account);

@@ -81,7 +81,13 @@ export function transactionUpdate(record: TransactionRecord, bankId = 0): Served
   const encoded = encodeTransaction(record, 'json', 1);
   if (!encoded.ok) throw new Error(`${record.signature} cannot be encoded.`);
   const update = { keys: record.accountKeys, failed: record.err !== null };
-  return { ...none, ...update, kind: 'transaction', slot: record.slot, bytes: answerUpdate(encoded.value as Answer, record.slot, bankId, record.index) };
+  return {
+    ...none,
+    ...update,
+    kind: 'transaction',
+    slot: record.slot,
+    bytes: answerUpdate(encoded.value as Answer, record.slot, bankId, record.index),
+  };
 }
 
 /** A transaction as `getTransaction` and `getBlock` show it, with the encoding `json`. */

@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
-from .wire import CandleInterval, Channel, Commitment, Gap, Position, RejectedKey
+from .wire import CandleInterval, Channel, Commitment, Gap, Position, RejectedKey, Venue
 
 # The gateway accepts no larger `last`.
 MAX_LAST = 10_000
@@ -76,6 +76,8 @@ class SubscribeOptions(TypedDict, Generic[E], total=False):
     """
     on_heartbeat: Callable[[Heartbeat], None] | None
     """Called each second while the connection works. Above a `slotAgeMs` of some seconds, prices may be old."""
+    on_layout: Callable[[list[Venue]], None] | None
+    """Venues whose programs may have changed: events of them may be missing. Called within seconds of a change; empty: all are read again."""
     on_error: Callable[[Exception], None] | None
     """
     Called once after a permanent failure if you use `on_event` instead of iteration. The error is a SluiceError, or what `on_event` or another

@@ -19,7 +19,7 @@ from .errors import SluiceError
 from .options import E, FilteredOptions, Status, check_options, request_of
 from .outage import SLOW_S, Outage, cannot_reach, reason_of
 from .topic_progress import TopicProgress
-from .wire import Channel, Gap, Position, RejectedKey
+from .wire import Channel, Gap, Position, RejectedKey, Venue
 
 logger = logging.getLogger("sluice_client")
 
@@ -95,6 +95,9 @@ class Subscription(AsyncIterator[E], Generic[E]):
         self._outage = Outage()
         # Earlier messages of the long reply that is arriving. Nothing else arrives between them.
         self._parts: list[Mapping[str, Any]] = []
+        # As the notice `layout` of this connection names them, before its first heartbeat; and as `on_layout` got them.
+        self._layout: list[Venue] = []
+        self._reported_layout: list[Venue] = []
         self._is_consumed = options.get("on_event") is not None
         self._failures = 0
         loop = asyncio.get_running_loop()
@@ -224,6 +227,7 @@ class Subscription(AsyncIterator[E], Generic[E]):
             self._is_open = True
             within_s: float | None = None
             self._parts.clear()
+            self._layout = []
             asked: set[str] = set()
             is_ready = key is None
             if is_ready:
@@ -340,6 +344,12 @@ class Subscription(AsyncIterator[E], Generic[E]):
                     self._positions[topic] = progress.position
             if (on_heartbeat := self._options.get("on_heartbeat")) is not None:
                 on_heartbeat({"ts": message["ts"], "slotAgeMs": message.get("slotAgeMs")})
+            if self._layout != self._reported_layout:
+                self._reported_layout = self._layout
+                if (on_layout := self._options.get("on_layout")) is not None:
+                    on_layout(list(self._layout))
+        elif op == "layout":
+            self._layout = message["venues"]
         elif op == "subscribed":
             await self._on_subscribed(message, asked, url)
         elif op == "error":
@@ -427,6 +437,9 @@ def _is_message(message: object) -> bool:
     if op == "heartbeat":
         are_times = isinstance(message.get("ts"), int) and isinstance(message.get("slotAgeMs", 0), int | None)
         return are_times and _are_positions(message.get("positions", {}))
+    if op == "layout":
+        venues = message.get("venues")
+        return isinstance(venues, list) and all(isinstance(one, str) for one in venues)
     if op == "subscribed":
         rejected, snapshot = message.get("rejected", []), message.get("snapshot", [])
         return (

@@ -47,8 +47,9 @@ export class Ticker {
     const members = slices.at(slice);
     for (let at = 0; at < sliceCount; at += sliceCount / slowChecksPerSecond) slowConsumers.check((slice + at) % sliceCount);
     this.#checkSilence(members);
-    heartbeats.beat(slice);
+    // Before the heartbeats: the first heartbeat of a connection says that the list is complete.
     this.#tellLayouts(members);
+    heartbeats.beat(slice);
     for (const connection of members) {
       if (connection.heartbeatRoom !== null || !getsHeartbeats(connection)) continue;
       sendHeartbeat(connection, this.#parts);

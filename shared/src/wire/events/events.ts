@@ -120,7 +120,9 @@ export const TradeEvent = event('trade', 'A swap that happened on chain.', {
     ),
   ),
   transactionIndex: Type.Optional(
-    Count('Place of the transaction in its block. Present only if the source shows it: whole blocks do, gRPC shows places above 0, logs show none.'),
+    Count(
+      'Place of the transaction in its block. Present only if the source shows it: whole blocks do, gRPC shows places above 0, logs show none.',
+    ),
   ),
   curveCompleted: Type.Optional(Type.Literal(true, { description: 'This trade completed the bonding curve.' })),
 });
