@@ -15,7 +15,7 @@ import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { logSuspensions } from '@sluice/shared/solana/rpc/answers/suspensions.ts';
-import { createRpc, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import { createRpc, type Rpc, type RpcPool } from '@sluice/shared/solana/rpc/rpc.ts';
 import { simnetGenesisPrefix } from '@sluice/shared/solana/well-known.ts';
 import { venues as allVenues } from '@sluice/venues/registry.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
@@ -174,7 +174,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
 interface ReadingParts extends Omit<IngestOptions, 'signal' | 'market' | 'pools' | 'metadata'> {
   readonly names: readonly SourceName[];
   readonly venues: readonly Venue[];
-  readonly rpc: Rpc;
+  readonly rpc: RpcPool;
   readonly genesis: string;
   readonly simulated: boolean;
   readonly publisher: Publisher;
@@ -212,6 +212,7 @@ function openReading(parts: ReadingParts): RunningParts {
     onPool: (opened) => publisher.push(opened),
     onFault: (fault) => report.note(fault),
     onLoss,
+    onContradiction: (signature, slot) => router.contradicted(signature, slot),
   });
   const continuity: Continuity = new Continuity({
     rpcs: httpUrls.map((url) => createRpc([url], { timeoutMs: rpcTimeoutMs })),
@@ -237,7 +238,7 @@ function openReading(parts: ReadingParts): RunningParts {
   });
   const newestSlot = (): number => sources.health().slot;
   const sources = new Sources(parts.source === undefined ? openSources({ config, names, venues, newestSlot, clock, log }) : [parts.source]);
-  const router = new SightingRouter({ pipeline, continuity, solUsd });
+  const router: SightingRouter = new SightingRouter({ pipeline, continuity, solUsd, log });
   return { simulated, pipeline, sources, router, continuity };
 }
 

@@ -53,6 +53,7 @@ function reader(transactions: readonly Item[], slot: number): Reader {
   const router = new SightingRouter({
     pipeline: harness.pipeline,
     solUsd: harness.solUsd,
+    log: recordingLog([]),
     continuity: {
       slot: () => undefined,
       block: (at) => void blocks.push(at),
@@ -136,7 +137,7 @@ const showGrpc: Show = ({ router, slot }, item) => {
 
 function endpointOf({ router }: Reader): FeedEndpoint {
   const fail = (): never => expect.fail('a fault of the endpoint');
-  return { sink: router, counts: noCounts(), isPossible: () => true, checkAsked: () => undefined, malformed: fail, missed: fail };
+  return { index: 0, sink: router, counts: noCounts(), isPossible: () => true, checkAsked: () => undefined, malformed: fail, missed: fail };
 }
 
 const showSubscribedTransaction: Show = (of, item) => {

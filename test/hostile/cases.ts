@@ -219,7 +219,7 @@ export class Cases {
     const sink = { sighting: () => undefined, block: fail, slot: fail, failed: fail, isRepeat: () => false } as unknown as Parameters<
       BlockFeed['takeFrame']
     >[2]['sink'];
-    const of = { sink, counts: noCounts(), isPossible: () => true, checkAsked: fail, malformed: fail, missed: fail };
+    const of = { index: 0, sink, counts: noCounts(), isPossible: () => true, checkAsked: fail, malformed: fail, missed: fail };
     new BlockFeed(programs).takeFrame(Buffer.from(text), 1, of);
     structuredClone(answer);
     return 'read';

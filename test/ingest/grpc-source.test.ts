@@ -13,6 +13,7 @@ import { createChain } from '../simnet/sim-chain.ts';
 import { fastClock } from '../support/clocks.ts';
 import { fuzzCases } from '../support/fuzz.ts';
 import { GrpcNode } from '../support/servers/grpc.ts';
+import { UpdateDecoder } from '../../ingest/src/sources/grpc/read-update.ts';
 import { accountUpdate, blockUpdate, slotUpdate, status, transactionUpdate } from '../support/servers/grpc-updates.ts';
 import { until } from '../support/until.ts';
 import { recordingLog, type LogLine } from './harness.ts';
@@ -214,6 +215,28 @@ describe('a stream', () => {
     });
     for (let slot = 0; slot < 60; slot++) chain.advance();
     expect(compared).toBeGreaterThan(100);
+  });
+
+  it('notices that endpoints send other events of a program in the same logs', () => {
+    const chain = createChain({ seed: 5, market: true });
+    const found: Uint8Array[] = [];
+    chain.listen({ onFrozen: ({ transactions }) => found.push(...transactions.map((record) => transactionUpdate(record).bytes)) });
+    for (let slot = 0; slot < 20; slot++) chain.advance();
+    const tag = Buffer.from('e445a52e51cb9a1d', 'hex');
+    const update = Buffer.from(found.find((bytes) => Buffer.from(bytes).includes(tag))!);
+    const decoder = new UpdateDecoder(venues);
+    const read = (bytes: Buffer) => {
+      const one = readUpdate(bytes);
+      const decoded = one === 'malformed' ? null : decoder.read(one);
+      return decoded?.kind === 'transaction' ? decoded : expect.fail('not read');
+    };
+    const other = Buffer.from(update);
+    // A byte of the amounts.
+    other[other.indexOf(tag) + 8 + 41]! ^= 1;
+    const [first, second, third] = [read(update), read(update), read(other)];
+    expect([first.contents?.kind, second.contents, third.contents?.kind]).toEqual(['read', null, 'read']);
+    expect(second.digest).toBe(first.digest);
+    expect(third.digest).not.toBe(first.digest);
   });
 
   it('takes any bytes without an exception', () => {

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Bus, LogEntry } from '@sluice/shared/bus/bus.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
-import { ConfirmedSlots, type ConfirmedFate } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { readRecord } from '../../ingest/src/publisher/log-tail.ts';
+import { ConfirmedFollower } from './confirmed-follower.ts';
 import { fuzzCases, fuzzMs } from '../support/fuzz.ts';
 import { holdPauses } from '../support/virtual-time.ts';
 import { ForkingChain, MortalHead, tradeOf, turns, untilTurn, type Heard } from './mortal-heads.ts';
@@ -46,41 +46,6 @@ async function leads(head: MortalHead): Promise<void> {
   await untilTurn('it leads, and all is in the log', () => head.publisher.leads && isSettled());
   await turns(1);
   await untilTurn('the verdicts are in the log', isSettled);
-}
-
-/** A follower at `confirmed` of one topic, as a gateway serves it: it gets everything up to the first event that is not decided. */
-class ConfirmedFollower {
-  readonly passed: string[] = [];
-  readonly #slots = new ConfirmedSlots();
-  readonly #waiting: { readonly id: string; readonly slot: number; readonly processed: boolean }[] = [];
-
-  take(entry: LogEntry): void {
-    const said = readRecord(entry);
-    if (said?.kind === 'published' && said.topics.includes('trades')) this.#waiting.push(said);
-    else if (said?.kind === 'slots') this.#slots.take(said.verdict);
-    for (let [first] = this.#waiting; first !== undefined; [first] = this.#waiting) {
-      const fate = this.#fateOf(first);
-      if (fate === 'wait') return;
-      this.#waiting.shift();
-      if (fate === 'pass') this.passed.push(first.id);
-    }
-  }
-
-  #fateOf({ id, slot, processed }: { readonly id: string; readonly slot: number; readonly processed: boolean }): ConfirmedFate {
-    if (!processed) return 'pass';
-    return this.#slots.isRetracted(slot, id) ? 'drop' : this.#slots.fateOfSlot(slot);
-  }
-
-  /** Slot of the first event that waits; null if none does. */
-  get waitsFor(): number | null {
-    return this.#waiting[0]?.slot ?? null;
-  }
-
-  /** What passed, and what will certainly pass once the events of newer slots that precede it in the log are decided. */
-  get decided(): readonly string[] {
-    const behind = this.#waiting.filter((event) => this.#fateOf(event) === 'pass');
-    return [...this.passed, ...behind.map(({ id }) => id)];
-  }
 }
 
 async function followedFrom(first: number): Promise<ConfirmedFollower> {

@@ -14,9 +14,9 @@ function startNode() {
   const known = new Set<string>();
   const requests: string[] = [];
   const rpc = {
-    call: async (_method: string, [signature]: readonly [string], _signal: AbortSignal, usable: (result: unknown) => boolean) => {
+    call: async (_method: string, [signature]: readonly [string]) => {
       requests.push(signature);
-      usable(known.has(signature) ? wholeTransaction(signature, [curveBuy({ solAmount: 1n })]) : null);
+      return known.has(signature) ? wholeTransaction(signature, [curveBuy({ solAmount: 1n })]) : null;
     },
   } as unknown as Rpc;
   return { known, requests, rpc };

@@ -1,3 +1,4 @@
+import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { Continuity } from './continuity.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -8,6 +9,8 @@ import type { SourceSink } from '../sources/source.ts';
 
 /** Transactions whose first report is remembered: a minute of the busiest programs. */
 const maxReports = 20_000;
+/** Between two warnings about a source. */
+const warnEveryMs = 10_000;
 
 export const noSightingCounts = () => ({
   /** Successful transactions seen for the first time. */
@@ -31,14 +34,17 @@ const noLead = () => ({
   /** Of these, transactions that another source reported later, and the time between the two in all. */
   confirmed: 0,
   leadMs: 0,
-  /** Transactions that it reported first, and with other contents than the confirmed block has. */
+  /** Transactions that it reported first, and with other contents than the endpoints agree on. */
   contradicted: 0,
+  warnedAtMs: Number.NEGATIVE_INFINITY,
 });
 
 /** The first report of a transaction for its slot. */
 interface FirstReport {
   readonly slot: number;
   readonly source: string;
+  /** Its number among the endpoints of all sources; null if the source does not name it. */
+  readonly endpoint: number | null;
   readonly atMs: number;
   /** Null if the source cannot compare. */
   digest: number | null;
@@ -50,6 +56,7 @@ export interface RouterParts {
   readonly pipeline: Pick<Pipeline, 'confirmed' | 'see' | 'seen' | 'isOpen' | 'contradicts' | 'takeNew' | 'takeAgain' | 'takeAccount'>;
   readonly continuity: Pick<Continuity, 'slot' | 'block' | 'confirmed' | 'contested' | 'isDead' | 'seenElsewhere' | 'resumed'>;
   readonly solUsd: Pick<SolUsdFeed, 'has' | 'take'>;
+  readonly log: Logger;
 }
 
 /** Passes on what sources report: new sightings to the pipeline, slots to continuity, accounts to the pipeline or the SOL price. */
@@ -70,28 +77,28 @@ export class SightingRouter implements SourceSink {
     return lead;
   }
 
-  isRepeat(source: string, signature: string, slot: number, digest: number | null): boolean {
+  isRepeat(source: string, signature: string, slot: number, digest: number | null, endpoint: number | null = null): boolean {
     const { pipeline } = this.#parts;
     const first = pipeline.seen.peek(signature);
     // Of a new transaction there is nothing to compare.
-    if (first === undefined) this.#begin(source, signature, slot, digest);
-    else this.#compare(source, signature, slot, digest);
+    if (first === undefined) this.#begin(source, signature, slot, digest, endpoint);
+    else this.#compare(source, signature, slot, digest, endpoint);
     if (first !== slot || pipeline.isOpen(signature)) return false;
     this.counts.repeated++;
     return true;
   }
 
   /** Two banks of one slot may execute a transaction in another order. */
-  #compare(source: string, signature: string, slot: number, digest: number | null): void {
+  #compare(source: string, signature: string, slot: number, digest: number | null, endpoint: number | null): void {
     const known = this.#reports.peek(signature);
-    if (known?.slot !== slot) this.#begin(source, signature, slot, digest);
+    if (known?.slot !== slot) this.#begin(source, signature, slot, digest, endpoint);
     else if (known.source !== source) this.#confirm(known);
     else if (known.digest === null) known.digest = digest;
     else if (digest !== null && known.digest !== digest) this.#contest(signature, slot, null);
   }
 
-  #begin(source: string, signature: string, slot: number, digest: number | null): void {
-    this.#reports.set(signature, { slot, source, atMs: performance.now(), digest, isConfirmed: false });
+  #begin(source: string, signature: string, slot: number, digest: number | null, endpoint: number | null): void {
+    this.#reports.set(signature, { slot, source, endpoint, atMs: performance.now(), digest, isConfirmed: false });
   }
 
   #confirm(report: FirstReport): void {
@@ -114,7 +121,7 @@ export class SightingRouter implements SourceSink {
       this.counts.deadSlot++;
       return;
     }
-    this.#compare(sighting.source, signature, slot, null);
+    this.#compare(sighting.source, signature, slot, null, null);
     const firstSlot = pipeline.see(signature, slot);
     if (firstSlot === null) {
       this.counts.new++;
@@ -139,9 +146,19 @@ export class SightingRouter implements SourceSink {
   /** The transaction was published with other contents. What is confirmed wins. */
   #contradict(sighting: WholeSighting): void {
     const { signature, slot, commitment } = sighting;
-    const isConfirmed = commitment !== 'processed';
-    if (isConfirmed) this.lead(this.#reports.peek(signature)?.source ?? sighting.source).contradicted++;
-    this.#contest(signature, slot, isConfirmed ? sighting : null);
+    this.#contest(signature, slot, commitment === 'processed' ? null : sighting);
+  }
+
+  /** What was published of the transaction is not what the endpoints agree on: its first report was false, or of another bank. */
+  contradicted(signature: string, slot: number): void {
+    const report = this.#reports.peek(signature);
+    if (report === undefined) return;
+    const { source, endpoint } = report;
+    const lead = this.lead(source);
+    const total = ++lead.contradicted;
+    if (performance.now() - lead.warnedAtMs < warnEveryMs) return;
+    lead.warnedAtMs = performance.now();
+    this.#parts.log.warn({ source, endpoint: endpoint === null ? null : endpoint + 1, signature, slot, total }, 'source_contradicted');
   }
 
   account(state: AccountState): void {

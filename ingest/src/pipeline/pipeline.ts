@@ -8,7 +8,7 @@ import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import type { AccountState, Sighting, WholeSighting } from '../sources/sighting.ts';
 import { AccountChanges } from './account-changes.ts';
 import type { LocatedEvent } from '../sources/decode/transaction-decoder.ts';
-import { Decoder, uncounted, type DecodedTransaction, type DecodeFault } from './decode.ts';
+import { Decoder, uncounted, type DecodedTransaction, type DecodeFault, type Reading } from './decode.ts';
 import { Emitter, type EmitterParts } from './emit.ts';
 import { Lines } from './waiting-lines.ts';
 import { MainPoolReader, type MainPoolReaderParts, type TradeSeen } from './main-pools.ts';
@@ -42,6 +42,8 @@ export interface PipelineParts
   readonly log: Logger;
   readonly onFault: (fault: DecodeFault) => void;
   readonly onLoss: (loss: Loss) => void;
+  /** A transaction was published with other contents than endpoints agree on. */
+  readonly onContradiction?: (signature: string, slot: number) => void;
 }
 
 /** One event of a transaction, with its pool. It waits in that pool's line if necessary. */
@@ -138,13 +140,13 @@ export class Pipeline {
    * retracted. If it cannot be read now, the comparison with the records of nodes finds it.
    */
   async reread(signature: string, slot: number, whole: WholeSighting | null): Promise<void> {
-    const { transactions, signal } = this.#parts;
-    if (whole !== null) {
-      const reading = this.decoder.read({ ...whole, late: true }, uncounted);
-      if (reading.kind === 'read') this.takeLate(reading.transaction);
-      return;
-    }
-    const found = await transactions.fetch(signature, slot, signal, (answer) => this.decoder.read({ ...answer, late: true }));
+    const { transactions, signal, onContradiction } = this.#parts;
+    const published = this.#digests.peek(signature);
+    const read = (answer: WholeSighting): Reading => this.decoder.read({ ...answer, late: true }, uncounted);
+    // One endpoint showed the block: if there are others, they vote.
+    const found = whole !== null && !transactions.votes ? read(whole) : await transactions.fetch(signature, slot, signal, read);
+    const isFalse = found.kind === 'failed' || (found.kind === 'read' && found.transaction.digest !== published);
+    if (isFalse) onContradiction?.(signature, slot);
     if (found.kind === 'read' && !this.seen.has(signature)) this.takeLate(found.transaction);
   }
 

@@ -144,7 +144,7 @@ export class GrpcSource implements Source {
   #takeUpdate(from: RemoteEndpoint, update: ReadUpdate, receivedUs: number, lateBefore: number): boolean {
     if (update.kind === 'malformed' || !this.#endpoints.isPossible(update.slot)) return false;
     const { slot } = update;
-    if (update.kind === 'transaction') this.#takeTransaction(update, receivedUs, lateBefore);
+    if (update.kind === 'transaction') this.#takeTransaction(update, from, receivedUs, lateBefore);
     else if (update.kind === 'failed') {
       this.#counts.failed++;
       this.#sink.failed(update.signature, slot);
@@ -163,11 +163,14 @@ export class GrpcSource implements Source {
 
   #takeTransaction(
     { slot, signature, digest, contents }: Extract<ReadUpdate, { kind: 'transaction' }>,
+    { index }: RemoteEndpoint,
     receivedUs: number,
     lateBefore: number,
   ): void {
     const { name } = this;
-    if (this.#sink.isRepeat(name, signature, slot, digest) || contents === null) return;
+    this.#sink.isRepeat(name, signature, slot, digest, index);
+    // A repeat that was decoded is compared with what was published.
+    if (contents === null) return;
     // A replay follows newer transactions of other sources.
     const late = slot < lateBefore;
     this.#sink.sighting({ kind: 'whole', source: name, signature, slot, commitment: 'processed', receivedUs, late, transaction: contents });

@@ -89,6 +89,21 @@ export interface TransactionHead {
   readonly signature: string;
   readonly hasFailed: boolean;
   readonly logs: readonly string[];
+  /** Events that the program sends to itself, which logs need not show. */
+  readonly events: Uint8Array;
+}
+
+/** Before each such event, in the data of an instruction: field 3, and a length of one or two bytes. */
+const eventTag = Buffer.from('e445a52e51cb9a1d', 'hex');
+const dataField = 0x1a;
+
+function eventsIn(meta: Buffer): Buffer {
+  const events: Buffer[] = [];
+  for (let at = meta.indexOf(eventTag); at !== -1; at = meta.indexOf(eventTag, at + eventTag.length)) {
+    const length = meta[at - 2] === dataField ? meta[at - 1]! : (meta[at - 2]! & 0x7f) + meta[at - 1]! * 128;
+    events.push(meta.subarray(at, at + length));
+  }
+  return Buffer.concat(events);
 }
 
 /** What shows whether a transaction is new. */
@@ -97,7 +112,8 @@ export function readHead(of: Message): TransactionHead | 'malformed' {
   const metaBytes = of['meta'] as Buffer;
   const read = metaBytes.length === 0 ? 'malformed' : readMessage(head, metaBytes);
   if (read === 'malformed' || signature.length !== signatureBytes) return 'malformed';
-  return { signature: encodeBase58(signature), hasFailed: read['err'] !== undefined, logs: read['logMessages'] as string[] };
+  const logs = read['logMessages'] as string[];
+  return { signature: encodeBase58(signature), hasFailed: read['err'] !== undefined, logs, events: eventsIn(metaBytes) };
 }
 
 /** A transaction in the form of an answer to `getTransaction`, for `readTransaction`; instruction data are bytes. */

@@ -48,7 +48,7 @@ export class UpdateDecoder {
     if (head === 'malformed') return { kind: 'malformed' };
     const { signature } = head;
     if (head.hasFailed) return { kind: 'failed', slot, signature };
-    const digest = digestLogs(head.logs);
+    const digest = digestLogs(head.logs, head.events);
     const known = this.#decoded.peek(signature);
     if (digest !== null && known?.slot === slot && known.digest === digest)
       return { kind: 'transaction', slot, signature, digest, contents: null };

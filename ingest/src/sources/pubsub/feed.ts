@@ -18,6 +18,8 @@ export interface PubSubFeed {
 
 /** The endpoint that sent a frame. */
 export interface FeedEndpoint {
+  /** Its number among the endpoints. */
+  readonly index: number;
   readonly sink: SourceSink;
   readonly counts: SourceCounts;
   /** False for a slot that the chain cannot have reached. */

@@ -33,7 +33,7 @@ export class LogsFeed implements PubSubFeed {
       from.malformed();
       return true;
     }
-    if (from.sink.isRepeat(this.name, signature, slot, digestLines(frame, head))) return true;
+    if (from.sink.isRepeat(this.name, signature, slot, digestLines(frame, head), from.index)) return true;
     const logs = readLogsLines(frame, head, this.#textPrefixes);
     if (logs === null) return false;
     from.sink.sighting(this.#sightingOf(signature, slot, logs, receivedUs));
@@ -44,7 +44,7 @@ export class LogsFeed implements PubSubFeed {
     const outcome = readLogsNotification(params);
     if (outcome === 'malformed' || (typeof outcome !== 'string' && !from.isPossible(outcome.slot))) from.malformed();
     else if (typeof outcome === 'string') from.counts[outcome]++;
-    else if (!from.sink.isRepeat(this.name, outcome.signature, outcome.slot, null)) {
+    else if (!from.sink.isRepeat(this.name, outcome.signature, outcome.slot, null, from.index)) {
       from.sink.sighting(this.#sightingOf(outcome.signature, outcome.slot, outcome.logs, receivedUs));
     }
   }

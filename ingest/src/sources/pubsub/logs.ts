@@ -85,8 +85,8 @@ export function digestLines(frame: Buffer, { linesAt }: LogsHead): number | null
 }
 
 /** The same for the lines of a whole transaction. */
-export function digestLogs(logs: unknown): number | null {
-  return isTexts(logs) && logs.length > 0 && !logs.includes('Log truncated') ? crc32(logs.join('\n')) : null;
+export function digestLogs(logs: unknown, events: string | Uint8Array): number | null {
+  return isTexts(logs) && logs.length > 0 && !logs.includes('Log truncated') ? crc32(events, crc32(logs.join('\n'))) : null;
 }
 
 /** The slot of a context that ends at `contextEnd`; -1 if it has none. */

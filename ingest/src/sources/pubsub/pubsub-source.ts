@@ -49,7 +49,7 @@ export class PubSubSource implements Source {
     this.#sink = sink;
     const subscriptions = subscriptionsOf(this.#options);
     const sockets = urls.map((url, index): RpcSocket => {
-      const handlers = this.#handlersOf(() => sockets[index]!);
+      const handlers = this.#handlersOf(index, () => sockets[index]!);
       return new RpcSocket({ url, index, subscriptions, handlers, nowUs, log, signal });
     });
     this.#endpoints.begin(sockets, sink, signal);
@@ -60,10 +60,11 @@ export class PubSubSource implements Source {
     return this.#endpoints.health(this.#counts);
   }
 
-  #handlersOf(socket: () => RpcSocket): SocketHandlers {
+  #handlersOf(index: number, socket: () => RpcSocket): SocketHandlers {
     const { feed } = this.#options;
     const endpoints = this.#endpoints;
     const from: FeedEndpoint = {
+      index,
       sink: this.#sink,
       counts: this.#counts,
       isPossible: (slot) => endpoints.isPossible(slot),

@@ -38,10 +38,13 @@ export class TransactionFeed implements PubSubFeed {
       sink.failed(signature, slot);
       return;
     }
-    if (sink.isRepeat(this.name, signature, slot, digestLogs(meta['logMessages']))) return;
+    if (sink.isRepeat(this.name, signature, slot, digestLogs(meta['logMessages'], dataIn(meta['innerInstructions'])), from.index)) return;
     const origin = { source: this.name, signature, slot, commitment: 'processed', receivedUs, late: false } as const;
     const sighting = readWholeSighting({ ...(transaction as object), slot, transactionIndex }, origin);
     if (sighting.kind === 'unusable') from.malformed();
     else sink.sighting(sighting);
   }
 }
+
+/** Some programs show their events only in the data of inner instructions. */
+const dataIn = (inner: unknown): string => JSON.stringify(inner, ['instructions', 'data']) ?? '';

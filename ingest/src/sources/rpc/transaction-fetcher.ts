@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
-import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
+import { askUntilAgreed } from '@sluice/shared/solana/rpc/quorum/ask-until-agreed.ts';
+import { RpcError, type Rpc, type RpcPool } from '@sluice/shared/solana/rpc/rpc.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { WholeSighting } from '../sighting.ts';
 import { readWholeSighting, type Unusable } from './whole-sighting.ts';
@@ -17,6 +19,10 @@ const giveUpAfterMs = 30_000;
  * the whole chain may pause for minutes.
  */
 const confirmedWithinMs = 600_000;
+/** If no answer arrives for this long, one more endpoint is asked. */
+const hedgeAfterMs = 500;
+/** How long to wait for the others after the first answer. */
+const othersWithinMs = 1_000;
 const firstPauseMs = 300;
 const maxPauseMs = 3_000;
 
@@ -34,22 +40,26 @@ export interface FetcherOptions {
   readonly late?: boolean;
 }
 
+/** What endpoints must agree on. */
+const comparedFields = ['slot', 'feePayer', 'events', 'tokenBalances'] as const;
+
 interface Kinded {
   readonly kind: string;
+  readonly transaction?: Readonly<Record<(typeof comparedFields)[number], unknown>>;
 }
 
-interface Request {
+interface Request<T extends Kinded> {
   readonly signature: string;
   readonly slot: number;
   readonly signal: AbortSignal;
-  /** Passes an answer to the caller. Returns null if it was usable, otherwise the reason. */
-  readonly take: (whole: WholeSighting) => string | null;
-  readonly lose: (reason: string, unreachable: boolean) => void;
+  readonly read: (whole: WholeSighting) => T | Unusable;
 }
 
-/** Fetches whole transactions by signature; never rejects. */
+/** Fetches whole transactions by signature, as the endpoints agree on them; never rejects. */
 export class TransactionFetcher {
-  readonly #rpc: Rpc;
+  readonly #endpoints: readonly Rpc[];
+  /** There are several endpoints, which vote. */
+  readonly votes: boolean;
   readonly #giveUpAfterMs: number;
   readonly #late: boolean;
   readonly #running: Semaphore;
@@ -58,8 +68,9 @@ export class TransactionFetcher {
   #confirmedSlot = 0;
   #open = 0;
 
-  constructor(rpc: Rpc, options: FetcherOptions = {}) {
-    this.#rpc = rpc;
+  constructor(rpc: Rpc | RpcPool, options: FetcherOptions = {}) {
+    this.#endpoints = 'each' in rpc ? rpc.each : [rpc];
+    this.votes = this.#endpoints.length > 1;
     this.#giveUpAfterMs = options.giveUpAfterMs ?? giveUpAfterMs;
     this.#running = new Semaphore(options.maxConcurrent ?? maxConcurrent);
     this.#late = options.late ?? false;
@@ -77,26 +88,18 @@ export class TransactionFetcher {
     for (const [early, at] of this.#early) if (at <= slot) early.abort();
   }
 
-  /** What `read` made of the first answer that it could use. All endpoints are asked until there is one, or the fetcher gives up. */
-  fetch<T extends Kinded>(
+  /** What `read` made of the transaction. Endpoints vote on it, until they agree or the fetcher gives up. */
+  async fetch<T extends Kinded>(
     signature: string,
     slot: number,
     signal: AbortSignal,
     read: (whole: WholeSighting) => T | Unusable,
   ): Promise<Exclude<T, Unusable> | LostTransaction> {
-    if (this.#open >= maxOpen) return Promise.resolve({ kind: 'lost', reason: 'queue full', unreachable: false });
-    return new Promise((settle) => {
-      const take = (whole: WholeSighting): string | null => {
-        const reading = read(whole);
-        if (isUnusable(reading)) return reading.reason;
-        settle(reading as Exclude<T, Unusable>);
-        return null;
-      };
-      const lose = (reason: string, unreachable: boolean): void => settle({ kind: 'lost', reason, unreachable });
-      const request: Request = { signature, slot, signal, take, lose };
-      this.#open++;
-      void this.#load(request).finally(() => this.#open--);
-    });
+    if (this.#open >= maxOpen) return { kind: 'lost', reason: 'queue full', unreachable: false };
+    this.#open++;
+    const found = await this.#load({ signature, slot, signal, read });
+    this.#open--;
+    return found as Exclude<T, Unusable> | LostTransaction;
   }
 
   /** Waits until an endpoint has confirmed the slot. Does not wait if no endpoint reports confirmed slots. */
@@ -110,39 +113,46 @@ export class TransactionFetcher {
     forget();
   }
 
-  async #load({ signature, slot, signal, take, lose }: Request): Promise<void> {
+  async #load<T extends Kinded>({ signature, slot, signal, read }: Request<T>): Promise<T | LostTransaction> {
     const options = { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
     let reason = 'not found';
     let unreachable = false;
+    const ask = async (endpoint: number): Promise<T | null> => {
+      try {
+        const result = await this.#endpoints[endpoint]!.call('getTransaction', [signature, options], signal);
+        unreachable = false;
+        if (result === null) return null;
+        const origin = { source: 'rpc', signature, slot, commitment: 'confirmed', receivedUs: nowUs(), late: this.#late } as const;
+        const sighting = readWholeSighting(result, origin);
+        const reading = sighting.kind === 'unusable' ? sighting : read(sighting);
+        if (!isUnusable(reading)) return reading;
+        ({ reason } = reading);
+      } catch (error) {
+        reason = error instanceof Error ? error.message : String(error);
+        if (error instanceof RpcError && error.kind === 'answer') unreachable = false;
+      }
+      return null;
+    };
     let pauseMs = firstPauseMs;
     await this.#confirmation(slot, signal);
     const sinceMs = performance.now();
     while (!signal.aborted) {
-      let fault: string | null = 'not found';
-      try {
-        const usable = (result: unknown): boolean => {
-          if (result === null) return false;
-          const origin = { source: 'rpc', signature, slot, commitment: 'confirmed', receivedUs: nowUs(), late: this.#late } as const;
-          const sighting = readWholeSighting(result, origin);
-          fault = sighting.kind === 'unusable' ? sighting.reason : take(sighting);
-          return fault === null;
-        };
-        // Pauses between requests hold no place: one transaction that is not readable yet does not keep others waiting.
-        await this.#running.run(() => this.#rpc.call('getTransaction', [signature, options], signal, usable));
-        if (fault === null) return;
-        reason = fault;
-        unreachable = false;
-      } catch (error) {
-        reason = error instanceof Error ? error.message : String(error);
-        unreachable = !(error instanceof RpcError && error.kind === 'answer');
-      }
+      [reason, unreachable] = ['not found', true];
+      const question = { endpoints: [...this.#endpoints.keys()], ask, agree: isSame, hedgeAfterMs, othersWithinMs };
+      // Pauses between requests hold no place: one transaction that is not readable yet does not keep others waiting.
+      const verdict = await this.#running.run(() => askUntilAgreed(question));
+      if (verdict.kind === 'agreed') return verdict.votes[0]!.value;
+      if (verdict.kind === 'contradicted') reason = 'endpoints contradict each other about it';
       if (performance.now() - sinceMs + pauseMs > this.#giveUpAfterMs) break;
       await pause(pauseMs, signal, { ref: false });
       pauseMs = Math.min(maxPauseMs, pauseMs * 2);
     }
-    lose(signal.aborted ? 'no longer requested' : reason, unreachable);
+    return { kind: 'lost', reason: signal.aborted ? 'no longer requested' : reason, unreachable };
   }
 }
+
+const isSame = (one: Kinded, other: Kinded): boolean => isDeepStrictEqual(agreedOn(one), agreedOn(other));
+const agreedOn = ({ kind, transaction }: Kinded): unknown => [kind, ...comparedFields.map((name) => transaction?.[name])];
 
 function isUnusable(reading: Kinded): reading is Unusable {
   return reading.kind === 'unusable';

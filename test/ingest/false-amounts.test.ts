@@ -1,0 +1,132 @@
+import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { programId as dbcProgram } from '../../venues/src/meteora/dbc/program.ts';
+import type { Config } from '@sluice/shared/config/config.ts';
+import { describe, expect, it } from 'vitest';
+import { fixtureBytes, fixtureJson, fixturesNote, fixturesPresent } from '../golden/fixtures.ts';
+import { until } from '../support/until.ts';
+import { ConfirmedFollower } from './confirmed-follower.ts';
+import { eventsOfEntry } from '../support/events/entry-events.ts';
+import type { LogEntry } from '@sluice/shared/bus/bus.ts';
+import { accountJson, type ScriptedNode } from './scripted-node.ts';
+import { patient, World } from './settling-world.ts';
+
+/** Recorded swaps, with the raw amounts of each as clients get them. */
+const swaps = {
+  'meteora-dbc': { file: 'meteora-dbc/swap_2026_09_via_dflow_Ud4ww399gUfh', amounts: ['18002931206802', '8395358021'] },
+  'raydium-cpmm': { file: 'raydium-cpmm/v4_then_cpmm_transfer_fee_via_jupiter_GCeRpjvfNXZB', amounts: ['13377864233688', '6559652940'] },
+} as const;
+type VenueName = keyof typeof swaps;
+
+interface Recorded extends Record<string, unknown> {
+  readonly transaction: { readonly signatures: readonly string[] };
+  readonly meta: {
+    readonly logMessages: string[];
+    readonly innerInstructions: { readonly instructions: { data?: string }[] }[];
+  };
+}
+
+function recorded(name: VenueName): Recorded {
+  return (fixtureJson(`venues/${swaps[name].file}.json`) as { readonly result: Recorded }).result;
+}
+
+/** Offsets of amounts that a liar doubles: of CPMM's SwapEvent, and of what DBC's EvtSwap and EvtSwap2 give the trader. */
+const offsets: Readonly<Record<string, readonly number[]>> = {
+  '40c6cde8260871e2': [56, 64],
+  '1b3c15d58aaabb93': [98],
+  bd4233a826507599: [115],
+};
+
+function doubled(event: Uint8Array): Buffer {
+  const bytes = Buffer.from(event);
+  for (const at of offsets[bytes.subarray(0, 8).toString('hex')] ?? [])
+    bytes.writeBigUInt64LE(BigInt.asUintN(64, bytes.readBigUInt64LE(at) * 2n), at);
+  return bytes;
+}
+
+function withFalseAmounts(of: Recorded): Recorded {
+  const copy = structuredClone(of);
+  const { logMessages, innerInstructions } = copy.meta;
+  const prefix = 'Program data: ';
+  for (const [at, line] of logMessages.entries()) {
+    if (line.startsWith(prefix)) logMessages[at] = prefix + doubled(Buffer.from(line.slice(prefix.length), 'base64')).toString('base64');
+  }
+  for (const one of innerInstructions.flatMap(({ instructions }) => instructions)) {
+    const data = one.data === undefined ? null : decodeBase58(one.data);
+    if (data !== null && data.length > 16) one.data = encodeBase58(Buffer.concat([data.subarray(0, 8), doubled(data.subarray(8))]));
+  }
+  return copy;
+}
+
+/** The process with three endpoints, of which the first one lies. */
+async function start(sources: Config['sources'], name: VenueName) {
+  const truth = recorded(name);
+  const lie = withFalseAmounts(truth);
+  const [signature] = truth.transaction.signatures;
+  const world = await World.of(3, patient, sources);
+  const at = world.next;
+  const configs = {
+    '4qPV7yiEKhGdywcr11kH2y5xwPR3wuyoVAb6hhxdYuNn': accountJson(dbcProgram, fixtureBytes('accounts/meteora-dbc/fee_in_quote_config.bin')),
+  };
+  for (const [address, account] of Object.entries(configs)) world.accounts.set(address, account);
+  world.transactions.set(signature!, { result: { ...truth, slot: at } });
+  world.transactionsOf.set(world.nodes[0]!, new Map([[signature!, { result: { ...lie, slot: at } }]]));
+  world.slot(at, at - 1);
+  world.blocks.set(at, { bank: 'only', names: [], others: [signature!] });
+  const amountsIn = (entries: readonly LogEntry[]): (readonly [string, string])[] =>
+    entries
+      .flatMap(eventsOfEntry)
+      .flatMap((event) => (event.type === 'trade' && event.pool === name ? [[event.baseAmount, event.quoteAmount]] : []));
+  const amounts = async () => amountsIn(await world.bus.tail(4_096));
+  /** What a client at `confirmed` gets. */
+  async function amountsAtConfirmed() {
+    const follower = new ConfirmedFollower();
+    for (const entry of await world.bus.tail(4_096)) follower.take(entry);
+    return amountsIn(follower.entries);
+  }
+  return { world, at, signature: signature!, truth, lie, amounts, amountsAtConfirmed };
+}
+
+const show = (node: ScriptedNode, slot: number, transaction: Recorded): void =>
+  node.notify('transactionNotification', 'transactionSubscribe', {
+    signature: transaction.transaction.signatures[0],
+    slot,
+    transaction: { transaction: transaction.transaction, meta: transaction.meta, version: transaction['version'] ?? 'legacy' },
+  });
+
+describe.skipIf(!fixturesPresent).each(Object.keys(swaps) as VenueName[])(
+  `false amounts of %s from one of three endpoints (${fixturesNote})`,
+  (name) => {
+    it('that reports first are retracted, published again as two others have them, and reported with the number of the endpoint', async () => {
+      const { world, at, signature, truth, lie, amounts, amountsAtConfirmed } = await start(['transaction-subscribe'], name);
+      show(world.nodes[0]!, at, lie);
+      await until('the lie is published', async () => (await amounts()).length === 1);
+      const [wrong] = await amounts();
+      for (const node of world.nodes.slice(1)) show(node, at, truth);
+      await until('it is contested', () => world.ingest.stats().sightings.otherContents > 0);
+      world.confirm(at);
+      await world.settled(at);
+      await until('the truth is published', async () => (await amounts()).length === 2);
+      expect(wrong).not.toEqual(swaps[name].amounts);
+      expect((await amounts())[1]).toEqual(swaps[name].amounts);
+      expect(await amountsAtConfirmed()).toEqual([swaps[name].amounts]);
+      const [source] = world.ingest.stats().sources;
+      expect(source).toMatchObject({ name: 'transaction-subscribe', contradicted: 1 });
+      const warned = world.lines.filter((line) => line.name === 'source_contradicted');
+      expect(warned).toMatchObject([
+        { level: 'warn', data: { source: 'transaction-subscribe', endpoint: 1, signature, slot: at, total: 1 } },
+      ]);
+      expect(JSON.stringify(warned)).not.toContain('127.0.0.1');
+    });
+
+    it('that answers with them to a request for the transaction are never published', async () => {
+      const { world, at, signature, truth, amounts, amountsAtConfirmed } = await start(['logs'], name);
+      const { logMessages } = truth.meta;
+      for (const node of world.nodes) node.logs(signature, logMessages, { slot: at });
+      world.confirm(at);
+      await until('it is published', async () => (await amounts()).length > 0);
+      await world.settled(at);
+      expect(await amounts()).toEqual([swaps[name].amounts]);
+      expect(await amountsAtConfirmed()).toEqual([swaps[name].amounts]);
+    });
+  },
+);
