@@ -21,7 +21,7 @@ it(
       'record decoded',
       'record malformed',
       'account decoded',
-      'pool quoted',
+      'pool of meteora-damm-v2 refused',
       'update transaction',
       'block read',
     ]) {
