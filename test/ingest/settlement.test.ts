@@ -3,7 +3,7 @@ import { fastClock } from '../support/clocks.ts';
 import { until } from '../support/until.ts';
 import { signatureOf } from './pump-frames.ts';
 import type { Answer } from './scripted-node.ts';
-import { World, answerOf, wholeOf, shortLogsOf, tradeOf, patient, price } from './settling-world.ts';
+import { World, answerOf, wholeOf, shortLogsOf, tradeOf, patient } from './settling-world.ts';
 
 describe.each([1, 3])('a slot with two banks, over %i endpoints,', (count) => {
   it('has the events of its confirmed block alone, in the log, in candles and at `confirmed`', async () => {

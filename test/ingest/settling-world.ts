@@ -35,14 +35,14 @@ export interface Shown {
   readonly parent?: number;
 }
 
-export const coin = addressOf('coin');
+const coin = addressOf('coin');
 export const tradeOf = (name: string): string => `${signatureOf(name)}:3.0`;
 /** Each transaction buys for another amount, from the initial reserves. */
 const amounts: Readonly<Record<string, bigint>> = { a: 5_000_000_000n, b: 1_000_000_000n, c: 2_000_000_000n, d: 3_000_000_000n };
 const logsOf = (name: string): string[] =>
   routedTradeLogs(curveBuy({ solAmount: amounts[name]!, virtualSol: 30_000_000_000n + amounts[name]! }));
-export const clock = accountJson('Sysvar1111111111111111111111111111111111111', Buffer.alloc(40));
-export const price = accountJson(whirlpoolProgram, whirlpoolBytes(150));
+const clock = accountJson('Sysvar1111111111111111111111111111111111111', Buffer.alloc(40));
+const price = accountJson(whirlpoolProgram, whirlpoolBytes(150));
 
 export class World {
   readonly nodes: ScriptedNode[] = [];

@@ -97,11 +97,11 @@ export interface TransactionHead {
 const eventTag = Buffer.from('e445a52e51cb9a1d', 'hex');
 const dataField = 0x1a;
 
-function eventsIn(meta: Buffer): Buffer {
+function eventsIn(bytes: Buffer): Buffer {
   const events: Buffer[] = [];
-  for (let at = meta.indexOf(eventTag); at !== -1; at = meta.indexOf(eventTag, at + eventTag.length)) {
-    const length = meta[at - 2] === dataField ? meta[at - 1]! : (meta[at - 2]! & 0x7f) + meta[at - 1]! * 128;
-    events.push(meta.subarray(at, at + length));
+  for (let at = bytes.indexOf(eventTag); at !== -1; at = bytes.indexOf(eventTag, at + eventTag.length)) {
+    const length = bytes[at - 2] === dataField ? bytes[at - 1]! : (bytes[at - 2]! & 0x7f) + bytes[at - 1]! * 128;
+    events.push(bytes.subarray(at, at + length));
   }
   return Buffer.concat(events);
 }
