@@ -229,7 +229,10 @@ describe('the chart of the dashboard', { timeout: testTimeoutMs }, () => {
   async function lastLabels(page: Page): Promise<readonly string[]> {
     const frames = await page.evaluate<readonly (readonly string[])[]>('window.frames');
     const priced = frames.map((texts) => texts.filter((text) => /^\$?\d[\d.,₀-₉]*[KMB]?$/.test(text) && /[.K-M]/.test(text)));
-    return priced.findLast((texts) => texts.length > 3) ?? [];
+    const texts = priced.findLast((found) => found.length > 3) ?? [];
+    // A chart whose place changes its size draws all of the axis once more before the next frame.
+    const times = Math.min(...texts.map((text) => texts.filter((other) => other === text).length));
+    return times > 1 ? texts.slice(0, texts.length / times) : texts;
   }
   const legend = async (page: Page): Promise<string> => (await page.locator('.legend').innerText()).replaceAll(/\s+/g, ' ');
   /** Where candles are drawn, as parts of the width. */
@@ -247,17 +250,23 @@ describe('the chart of the dashboard', { timeout: testTimeoutMs }, () => {
   ])('repeats no label of the axis, in any unit, if the price %s', async (_, price, spread) => {
     candles = candlesAt(price, spread);
     const page = await open('/page');
+    // Each is another unit than before, so that the chart draws. It begins with USD.
     for (const unit of ['SOL', 'USD', 'Market cap']) {
       await page.evaluate('window.frames = [[]]');
       await page.getByRole('button', { name: unit }).click();
-      await until('labels', async () => (await lastLabels(page)).length > 3);
-      // The label of the last price may stand over one of the axis.
-      const all = await lastLabels(page);
-      expect([unit, all.length - new Set(all).size, all]).toEqual([unit, expect.toBeOneOf([0, 1]), all]);
-      const values = [...new Set(all.map(valueOf))];
       const factor = unit === 'Market cap' ? 1e9 : 1;
       const [low, high] = [price * factor * (1 - 2 * spread - 0.05), price * factor * (1 + 2 * spread + 0.05)];
-      expect(values.filter((value) => !(value > low && value < high))).toEqual([]);
+      const isOfUnit = (label: string): boolean =>
+        label.startsWith('$') === (unit !== 'SOL') && valueOf(label) > low && valueOf(label) < high;
+      let all: readonly string[] = [];
+      // A frame that was drawn before the click has labels of another unit.
+      await until(`labels of ${unit}`, async () => (all = await lastLabels(page)).length > 3 && all.every(isOfUnit)).catch(
+        (error: unknown) => {
+          throw new Error(`${String(error)}; the axis has ${all.join(' ')}`);
+        },
+      );
+      // The label of the last price may stand over one of the axis.
+      expect([unit, all.length - new Set(all).size, all]).toEqual([unit, expect.toBeOneOf([0, 1]), all]);
     }
     await page.context().close();
   });
