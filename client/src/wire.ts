@@ -239,6 +239,14 @@ export interface Price {
     /** Age of that price when the event was made, milliseconds. */
     readonly ageMs: number;
   } | null;
+  /** Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null. */
+  readonly quoteRate?: {
+    /** SOL for one JitoSOL; USD (USDC) for one USDT or USD1. UI number (float64). */
+    readonly price: number;
+    readonly slot: number;
+    /** Age of that price when the event or the answer was made, milliseconds. */
+    readonly ageMs: number;
+  } | null;
   /** Null if reserves do not determine the price of the venue (concentrated liquidity). */
   readonly reserves: {
     /** Base reserve that determines the price. Raw integer in its smallest unit, as a decimal string. */
@@ -1652,6 +1660,14 @@ export interface TokenInfo {
     /** Slot of that price. */
     readonly slot: number;
     /** Age of that price at `asOfMs`. Milliseconds. */
+    readonly ageMs: number;
+  } | null;
+  /** Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null. */
+  readonly quoteRate?: {
+    /** SOL for one JitoSOL; USD (USDC) for one USDT or USD1. UI number (float64). */
+    readonly price: number;
+    readonly slot: number;
+    /** Age of that price when the event or the answer was made, milliseconds. */
     readonly ageMs: number;
   } | null;
   /** Null if the price is, or if the mint states no supply, as that of wrapped SOL. */

@@ -17,7 +17,7 @@ import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { logSuspensions } from '@sluice/shared/solana/rpc/answers/suspensions.ts';
 import { createRpc, type Rpc, type RpcPool } from '@sluice/shared/solana/rpc/rpc.ts';
 import { simnetGenesisPrefix } from '@sluice/shared/solana/well-known.ts';
-import { venues as allVenues } from '@sluice/venues/registry.ts';
+import { pricePools, venues as allVenues } from '@sluice/venues/registry.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { Continuity } from './continuity/continuity.ts';
@@ -112,7 +112,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const startedAtMs = performance.now();
   const report = new Report(log, [...httpUrls, ...wsUrls, ...(config.grpc?.urls ?? [])]);
   const unseen = new Unseen();
-  const solUsd = new SolUsdFeed(rpc, log, ended);
+  const solUsd = new SolUsdFeed(rpc, config.pricePools ?? pricePools, log, ended);
   let running: RunningParts | null = null;
   const publish = (event: PublishableEvent): void => running?.continuity.publish(event);
   const tokenMetadata = new NewTokenMetadata({ book: metadata, ipfsGateways: config.ipfsGateways, publish, leads: () => publisher.leads });

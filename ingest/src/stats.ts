@@ -4,8 +4,8 @@ import type { NewTokenMetadata } from './metadata/token-metadata.ts';
 import type { VenueCounts } from './pipeline/decode.ts';
 import { noEmitCounts } from './pipeline/emit.ts';
 import { noPipelineCounts, type Pipeline } from './pipeline/pipeline.ts';
-import { solUsdStaleAfterMs } from './pipeline/sol-usd.ts';
-import type { SolUsdFeed } from './pipeline/sol-usd.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
+import { solUsdAt, solUsdStaleAfterMs, type SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { Publisher } from './publisher/publisher.ts';
 import type { Report } from './report.ts';
 import { noSightingCounts, type SightingRouter } from './continuity/sighting-router.ts';
@@ -86,6 +86,7 @@ export function readStats(of: {
     /** Directory of pools. */
     pools,
     solUsd: readSolUsd(of.solUsd),
+    coins: [...of.solUsd.coins].map(([mint, rate]) => ({ mint, rate: solUsdAt(rate, nowUs() / 1000) })),
     /** What each pool of SOL and USDC says. */
     solUsdPools: of.solUsd.pools,
   };

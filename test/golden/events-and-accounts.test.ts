@@ -1,6 +1,6 @@
 import { pumpAmm } from '../../venues/src/pump/amm/index.ts';
 import { pump } from '../../venues/src/pump/curve/index.ts';
-import { usdPerSol } from '@sluice/ingest/pipeline/sol-usd.ts';
+import { coinPrice } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { quotient } from '@sluice/shared/solana/encoding/amounts.ts';
 import { stateOfSqrtPrice } from '@sluice/venues/kit/concentrated.ts';
 import { decodeWhirlpool } from '../../venues/src/orca/whirlpool/decode.ts';
@@ -10,6 +10,8 @@ import { describe, expect, it } from 'vitest';
 import { type AnchorRecord, pumpAccounts, pumpAmmAccounts } from './anchor.ts';
 import { fixtureAccount, fixtureJson, fixtureNames, fixturesNote, fixturesPresent } from './fixtures.ts';
 import { decodeEvent, decodeAccount } from '../support/events/decoded.ts';
+
+const usdPerSol = (pool: Parameters<typeof coinPrice>[0]): number | null => coinPrice(pool)?.price ?? null;
 
 const sol = wrappedSolMint;
 

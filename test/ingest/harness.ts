@@ -2,7 +2,7 @@ import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
-import { venues } from '@sluice/venues/registry.ts';
+import { pricePools, venues } from '@sluice/venues/registry.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { Pipeline } from '../../ingest/src/pipeline/pipeline.ts';
 import { SolUsdFeed, type SolUsd } from '@sluice/ingest/pipeline/sol-usd.ts';
@@ -88,7 +88,7 @@ export function createHarness(
   };
   const log = recordingLog(lines);
   const { signal } = new AbortController();
-  const solUsd = new SolUsdFeed(rpc, log, signal);
+  const solUsd = new SolUsdFeed(rpc, pricePools, log, signal);
   solUsd.current = options.solUsd ?? null;
   const pipeline = new Pipeline({
     venues: options.venues ?? venues,

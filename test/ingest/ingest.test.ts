@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createInProcessBus } from '@sluice/shared/bus/in-process/in-process-bus.ts';
-import { solPricePool, solPricePools } from '@sluice/venues/registry.ts';
+import { pricePools, solPricePool } from '@sluice/venues/registry.ts';
 import { clockSysvar } from '@sluice/shared/solana/well-known.ts';
 import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/program.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
@@ -85,7 +85,7 @@ describe('from a node to the bus', () => {
       ...venues.map(({ programId }) => ['logsSubscribe', { mentions: [programId] }]),
       ['programSubscribe', pumpProgram],
       ['programSubscribe', 'pAMMBay6oceH9fJKBRHGP5D4bD4sWpmSwMn52FMfXEA'],
-      ...solPricePools.map(({ address }) => ['accountSubscribe', address]),
+      ...pricePools.map((address) => ['accountSubscribe', address]),
       ['slotSubscribe', undefined],
       ['accountSubscribe', clockSysvar],
     ]);

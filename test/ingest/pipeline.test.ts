@@ -10,7 +10,7 @@ import type { DecodedConstants, Venue } from '@sluice/venues/seam/venue.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { capsOf, valuation } from '../../ingest/src/pipeline/price.ts';
 import { agreedPrice, SolUsdFeed, solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
-import { solPricePool, solPricePools } from '@sluice/venues/registry.ts';
+import { pricePools, solPricePool } from '@sluice/venues/registry.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';
 import { silentLog } from '../contract/bus-harness.ts';
@@ -83,9 +83,9 @@ function ammBuy(overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {
 }
 
 it('a mint that states no supply, as that of wrapped SOL, has a price and no market cap', () => {
-  expect(valuation(200, usdcMint, null)).toMatchObject({ priceUsd: 200, marketCapUsd: null });
-  expect(capsOf(200, usdcMint, 0n, 9, null)).toMatchObject({ marketCapUsd: null });
-  expect(capsOf(200, usdcMint, 10n ** 9n, 9, null)).toMatchObject({ marketCapSol: null, marketCapUsd: 200 });
+  expect(valuation(200, usdcMint, { solUsd: null })).toMatchObject({ priceUsd: 200, marketCapUsd: null });
+  expect(capsOf(200, usdcMint, 0n, 9, { solUsd: null })).toMatchObject({ marketCapUsd: null });
+  expect(capsOf(200, usdcMint, 10n ** 9n, 9, { solUsd: null })).toMatchObject({ marketCapSol: null, marketCapUsd: 200 });
 });
 
 describe('curves', () => {
@@ -661,9 +661,9 @@ describe('SOL/USD', () => {
   });
 
   it('comes from pools of two venues, and is null while they contradict each other', async () => {
-    const [orca, ...raydium] = solPricePools.map(({ address }) => address);
-    const call = () => Promise.resolve({ context: { slot: 5 }, value: [orca, ...raydium].map(() => null) });
-    const feed = new SolUsdFeed({ call }, silentLog, new AbortController().signal);
+    const [orca, ...raydium] = pricePools.slice(0, 3);
+    const call = () => Promise.resolve({ context: { slot: 5 }, value: pricePools.map(() => null) });
+    const feed = new SolUsdFeed({ call }, pricePools, silentLog, new AbortController().signal);
     const report = (address: string, price: number): void => {
       const isOrca = address === orca;
       const [owner, data] = isOrca ? [whirlpoolProgram, whirlpoolBytes(price)] : [clmmProgram, clmmBytes(price)];

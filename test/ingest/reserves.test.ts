@@ -36,6 +36,7 @@ import { accountAnswers, accountJson } from './scripted-node.ts';
 import { unpack } from '../support/clients/msgpack.ts';
 
 const curve = addressBytes(curveAddress);
+const noRates = { solUsd: null, solUsdAt: null, coins: new Map() };
 const trader = keyOf('trader');
 const pool = keyOf('pool');
 const poolAddress = addressOf('pool');
@@ -294,7 +295,7 @@ describe('reserves without a price', () => {
     const amounts = { baseAmount: 10n ** 6n, quoteAmount: 2n * 10n ** 9n };
     const rest = { before: null, fees: [], feeTotal: 0n, timestamp };
     const trade: TokenTrade = { side: 'buy', trader: addressOf('trader'), ...amounts, ...state, ...rest };
-    const priceless = tradeEvent(seen, '0', market, trade, null, false);
+    const priceless = tradeEvent(seen, '0', market, trade, noRates, false);
     expect(priceless).toMatchObject({ priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null });
     expect(tradePrice(priceless, null)).toBeNull();
     expect([...Value.Errors(eventSchemas.trade, priceless)]).toEqual([]);
@@ -305,7 +306,7 @@ describe('reserves without a price', () => {
     // The balance of the trader, where the source shows it.
     const held = { account: addressOf('account'), mint: mintAddress, decimals: 6, owner: addressOf('trader'), before: 9n, after: 0n };
     const balanceWith = (...tokenBalances: (typeof held | (Omit<typeof held, 'owner'> & { owner: null }))[]) =>
-      tradeEvent({ ...seen, tokenBalances }, '0', market, trade, null, false).traderBalance;
+      tradeEvent({ ...seen, tokenBalances }, '0', market, trade, noRates, false).traderBalance;
     expect(priceless).not.toHaveProperty('traderBalance');
     expect(balanceWith(held)).toBe('0');
     expect(balanceWith(held, { ...held, account: addressOf('second'), after: 7n })).toBe('7');
@@ -338,7 +339,7 @@ describe('the depth of a pool', () => {
   const swap = { type: 'trade', pool: place.poolAddress, ...unknown, side: 'sell', timestamp } as const;
   const published = (flipped: boolean) => {
     const trade = tokenTrade({ ...swap, trader: addressOf('trader'), ...amounts, ...state }, flipped);
-    const made = tradeEvent(seen, '0', market, trade, null, false);
+    const made = tradeEvent(seen, '0', market, trade, noRates, false);
     return [made, tradePrice(made, null)!] as const;
   };
 

@@ -1,6 +1,6 @@
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { orcaWhirlpool } from '../../venues/src/orca/whirlpool/index.ts';
-import { usdPerSol } from '@sluice/ingest/pipeline/sol-usd.ts';
+import { coinPrice } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { whirlpoolDiscriminator, whirlpoolLength } from '../../venues/src/orca/whirlpool/layout.ts';
 import { pumpAmm } from '../../venues/src/pump/amm/index.ts';
 import { pump } from '../../venues/src/pump/curve/index.ts';
@@ -378,7 +378,7 @@ describe('random mutations', () => {
       [
         (data) => {
           const decoded = orcaWhirlpool.decodeAccount(data);
-          if (decoded.kind === 'decoded' && decoded.account.type === 'pool') usdPerSol(decoded.account);
+          if (decoded.kind === 'decoded' && decoded.account.type === 'pool') coinPrice(decoded.account);
           return decoded;
         },
         whirlpool,

@@ -13,6 +13,7 @@ export const testConfig: Config = {
   simnetSpeed: 1,
   memory: standardMemory,
   venues: decodedVenueNames,
+  pricePools: null,
   sources: ['logs'],
   settleBy: 'blocks',
   grpc: null,

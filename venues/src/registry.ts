@@ -31,20 +31,20 @@ export const eventAuthorities: ReadonlyMap<string, string> = new Map(
   venues.flatMap(({ programId, records: { eventAuthority } }) => (eventAuthority === null ? [] : [[programId, eventAuthority] as const])),
 );
 
-interface PricePool {
-  readonly venue: Venue;
-  readonly address: string;
-}
-
 /** SOL/USDC of Orca, with the fee of 0.04 %. The simulated chain has this one. */
-export const solPricePool: PricePool = { venue: orcaWhirlpool, address: 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE' };
+export const solPricePool = { venue: orcaWhirlpool, address: 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE' };
 
-/** The pools whose accounts give the price of SOL in USD: pools of SOL and a coin that is worth 1 USD, each with its price in its account. */
-export const solPricePools: readonly PricePool[] = [
-  solPricePool,
-  { venue: raydiumClmm, address: '8sLbNZoA1cfnvMJLPfp98ZLAnFSYCFApfJKMbiXNLwxj' },
-  { venue: raydiumClmm, address: 'CYbD9RaToYMtWKA7QZyoLahnHdWq553Vm62Lh6qWtuxq' },
-];
+/**
+ * The pools that give the values of SOL and of other quote coins, each with its price in its account. Pools of Orca and Raydium, whose addresses follow
+ * from their coins. Three for each coin, so that one that somebody moves changes nothing.
+ */
+export const pricePools: readonly string[] = [
+  // SOL/USDC; USDT/USDC twice and SOL/USDT; USD1/USDC twice and SOL/USD1; SOL/JitoSOL twice and JitoSOL/USDC.
+  `${solPricePool.address} 8sLbNZoA1cfnvMJLPfp98ZLAnFSYCFApfJKMbiXNLwxj CYbD9RaToYMtWKA7QZyoLahnHdWq553Vm62Lh6qWtuxq`,
+  '4fuUiYxTQ6QCrdSq9ouBYcTM7bqSwYTSyLueGZLTy4T4 BZtgQEyS6eXUXicYPHecYQ7PybqodXQMvkjUbP4R8mUU 3nMFwZXwY1s1M5s8vYAHqd4wGs4iSxXE4LRoUMMYqEgF',
+  'F9SNVFmT1qxGrMnMDBp6xZNTC6AbXYzvXV4b8tez3NfN BCDdHonby65iduz3Ev3c9v5XjNkzyu5e56KRFHpBM4T9 AQAGYQsdU853WAKhXM79CgNdoyhrRwXvYHX6qrDyC1FS',
+  'Hp53XEtt4S8SvPCXarsLSdGfZBuUr5mMmZmX2DRNXQKp 2uoKbPEidR7KAMYtY4x7xdkHXWqYib5k4CutJauSL3Mc 5hWJUNTtEtKmKgDXpthJXXRRmJrz5vJ7uJzrUNVdrwLg',
+].flatMap((pools) => pools.split(' '));
 
 /** Raw supply with which a coin usually starts that trades on this curve, or, in a pool, whose address names its platform; null if unknown. */
 export function usualSupply(pool: VenueName, mint: string): bigint | null {

@@ -1,6 +1,8 @@
 import type { BusStatus } from '@sluice/shared/bus/bus.ts';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import { newestPossibleSlot } from '@sluice/shared/solana/newest-slot.ts';
+import { valuedCoins, type Rates } from '@sluice/shared/wire/values/money.ts';
 import { venueNames, type VenueName } from '@sluice/shared/wire/venues.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { PriceEvent } from '@sluice/shared/wire/events/events.ts';
@@ -61,6 +63,8 @@ export class MarketHealth {
   /** The last report of a slot, and when the slot was seen. A process that is stopped leaves its last report. */
   #slotReport = { text: '', seenAtMs: null as number | null };
   #solUsd: SolUsdReport | null = null;
+  /** Prices of quote coins that are no money, as ingest reports them. Always the same map. */
+  readonly coins = new Map<string, SolUsdNow | null>();
   #timer: NodeJS.Timeout | null = null;
 
   constructor(options: MarketHealthOptions) {
@@ -118,7 +122,9 @@ export class MarketHealth {
       this.slot = status['slot'];
       this.#slotAtMs = nowMs;
     }
-    this.#takeSolUsd(status['solUsd'], nowMs);
+    const solUsd = priceIn(status['solUsd']);
+    if (solUsd !== null) this.#noteSolUsd({ price: solUsd.price, slot: solUsd.slot, atMs: nowMs - solUsd.ageMs });
+    this.#takeCoins(status['coins']);
   }
 
   /** Call it with each live price event. */
@@ -169,17 +175,28 @@ export class MarketHealth {
     if (isOther) this.#onPossibleLoss();
   }
 
-  #takeSolUsd(value: unknown, nowMs: number): void {
-    if (typeof value !== 'object' || value === null) return;
-    const { price, slot, ageMs } = value as Readonly<Record<string, unknown>>;
-    if (typeof price !== 'number' || typeof slot !== 'number' || typeof ageMs !== 'number') return;
-    this.#noteSolUsd({ price, slot, atMs: nowMs - ageMs });
+  #takeCoins(reported: unknown): void {
+    for (const { mint, rate } of Array.isArray(reported) ? reported.filter(isRecord) : []) {
+      if (typeof mint === 'string' && valuedCoins.has(mint)) this.coins.set(mint, priceIn(rate));
+    }
+  }
+
+  /** What quote coins are worth now. */
+  rates(): Rates {
+    return { solUsd: this.solUsd()?.price ?? null, coins: this.coins };
   }
 
   #noteSolUsd(report: SolUsdReport): void {
     if (!(report.price > 0) || !Number.isFinite(report.price)) return;
     if (this.#solUsd === null || report.atMs >= this.#solUsd.atMs) this.#solUsd = report;
   }
+}
+
+function priceIn(value: unknown): SolUsdNow | null {
+  if (!isRecord(value)) return null;
+  const { price, slot, ageMs } = value;
+  if (typeof price !== 'number' || typeof slot !== 'number' || typeof ageMs !== 'number') return null;
+  return price > 0 && Number.isFinite(price) ? { price, slot, ageMs } : null;
 }
 
 /** Changes whenever ingest may have missed something: another process leads, no node answered for a time, or events were dropped. */

@@ -32,7 +32,7 @@ import {
 import { setCaps, takeNamed, takeTick, takeTrade } from './main-pools.ts';
 import { liquidityEvent, poolCreatedEvent } from './pool-events.ts';
 import type { Pool } from './pools.ts';
-import { solUsdAt, type SolUsdAt } from './price.ts';
+import { ratesAt, type EventRates } from './price.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
 
 export const noEmitCounts = () => ({
@@ -76,36 +76,36 @@ export class Emitter {
 
   trade({ transaction, path, pool, event }: ResolvedEvent<VenueTrade>, completes: boolean): void {
     if (!transaction.late || pool.token!.supply === null) learnSupply(pool, event);
-    const solUsd = this.#solUsdAt(transaction.receivedUs);
+    const rates = this.#ratesAt(transaction.receivedUs);
     const market = marketOf(pool);
     const trade = tokenTrade(event, pool.flipped);
     this.#checkContinuity(pool, event, transaction.slot);
-    const made = tradeEvent(transaction, path, market, trade, solUsd, completes);
-    takeTrade(pool.token!, made, solUsd);
+    const made = tradeEvent(transaction, path, market, trade, rates, completes);
+    takeTrade(pool.token!, made, rates);
     this.counts.trades++;
     this.#publish(made);
     if (isLate(transaction.slot, pool.tickSlot)) return; // newer prices were published
-    const price = tradePrice(made, solUsd);
+    const price = tradePrice(made, rates);
     if (price !== null) this.#publishPrice(pool, transaction.slot, event, price);
   }
 
   creation({ transaction, path, pool, event }: ResolvedEvent<TokenCreated>, buys: readonly VenueTrade[]): void {
     const { tokenProgram, supplyByMint } = pool.token!;
     if (supplyByMint) pool.token!.supplyAtMs = transaction.receivedUs / 1000;
-    const solUsd = this.#solUsdAt(transaction.receivedUs);
-    const made = newTokenEvent(transaction, path, marketOf(pool), event, event.tokenProgram ?? tokenProgram!, buys, solUsd);
+    const rates = this.#ratesAt(transaction.receivedUs);
+    const made = newTokenEvent(transaction, path, marketOf(pool), event, event.tokenProgram ?? tokenProgram!, buys, rates);
     takeNamed(pool.token!, poolPriceOf(made), made.slot, false);
-    setCaps(pool.token!, made, solUsd);
+    setCaps(pool.token!, made, rates);
     this.counts.newTokens++;
     this.#publish(made);
   }
 
   migration({ transaction, path, venue, pool, event }: ResolvedEvent<CurveMigrated>): void {
     const market: EventPool = { ...marketOf(pool), venue: event.toVenue, poolAddress: event.toPool };
-    const solUsd = this.#solUsdAt(transaction.receivedUs);
-    const made = migrationEvent(transaction, path, venue.name, market, event, solUsd);
+    const rates = this.#ratesAt(transaction.receivedUs);
+    const made = migrationEvent(transaction, path, venue.name, market, event, rates);
     if (!transaction.late) takeNamed(pool.token!, poolPriceOf(made), made.slot, true);
-    setCaps(pool.token!, made, solUsd);
+    setCaps(pool.token!, made, rates);
     this.counts.migrations++;
     this.#publish(made);
   }
@@ -129,10 +129,10 @@ export class Emitter {
     { transaction, path, pool }: ResolvedEvent<PoolCreated | LiquidityChanged>,
     make: (parts: Omit<Parameters<typeof poolCreatedEvent>[0], 'lpBurned'>) => PoolEvent,
   ): void {
-    const solUsd = this.#solUsdAt(transaction.receivedUs);
-    const made = make({ transaction, path, market: marketOf(pool), flipped: pool.flipped, solUsd });
+    const rates = this.#ratesAt(transaction.receivedUs);
+    const made = make({ transaction, path, market: marketOf(pool), flipped: pool.flipped, rates });
     made.mainPool = pool.token!.main?.poolAddress ?? null;
-    setCaps(pool.token!, made, solUsd);
+    setCaps(pool.token!, made, rates);
     this.counts.poolEvents++;
     this.#publish(made);
   }
@@ -167,9 +167,10 @@ export class Emitter {
     const isDrained = !pool.isCurve && (given.priceBase <= 0n || given.priceQuote <= 0n);
     const state = isDrained ? { ...given, ...lastPriceOf(pool) } : given;
     const shown = pool.flipped ? flipPrice(state) : state;
-    const price = accountPrice(id, seen, marketOf(pool), shown, this.#solUsdAt(seen.ts.received));
+    const rates = this.#ratesAt(seen.ts.received);
+    const price = accountPrice(id, seen, marketOf(pool), shown, rates);
     if (price === null) return;
-    takeTick(pool.token, pool.isCurve, price, price.solUsd);
+    takeTick(pool.token, pool.isCurve, price, rates);
     this.#publishPrice(pool, seen.slot, state, price);
   }
 
@@ -194,8 +195,8 @@ export class Emitter {
     pool.tradedReserve = reserves.realBase > 0n ? shown : -1n;
   }
 
-  #solUsdAt(receivedUs: number): SolUsdAt | null {
-    return solUsdAt(this.#parts.solUsd.current, receivedUs / 1000);
+  #ratesAt(receivedUs: number): EventRates {
+    return ratesAt(this.#parts.solUsd, receivedUs);
   }
 
   #publish(event: PublishableEvent): void {

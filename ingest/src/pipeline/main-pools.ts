@@ -10,7 +10,7 @@ import {
   type PoolPrice,
 } from '@sluice/shared/market/pools/main-pool.ts';
 import { SettledPrice } from '@sluice/shared/market/pools/settled-price.ts';
-import { inSol, inUsd, quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { inSol, inUsd, valuedCoins } from '@sluice/shared/wire/values/money.ts';
 import { poolsAt, type PoolPlace } from '@sluice/venues/kit/pool-accounts.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { priceOf } from '@sluice/venues/seam/price.ts';
@@ -18,7 +18,7 @@ import type { PriceState, Venue } from '@sluice/venues/seam/venue.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import type { OutgoingPool } from '../publisher/outgoing.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
-import { capsOf, solUsdAt, type SolUsdAt } from './price.ts';
+import { capsOf, ratesAt, type EventRates } from './price.ts';
 import type { Pool, Token } from './pools.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
 
@@ -85,15 +85,15 @@ export class MainPoolReader {
     if (fetched.some(({ kind }) => kind === 'unavailable')) return;
     const states = new Map(fetched.map((account, at) => [addresses[at]!, account.kind === 'found' ? account.state : null]));
     const { curve, pools } = poolsAt(token.mint, places, states);
-    const usd = solUsdAt(solUsd.current, receivedUs / 1000)?.price ?? null;
+    const rates = ratesAt(solUsd, receivedUs);
     const curveOver = curve?.account.complete ?? false;
     const seen = pools.map(({ venue, address, account, reserves }) =>
-      priceAt(token, venue, address, account.quoteMint, account.price ?? (reserves && stateOfReserves(reserves)), atS, usd),
+      priceAt(token, venue, address, account.quoteMint, account.price ?? (reserves && stateOfReserves(reserves)), atS, rates),
     );
     // A complete curve has the last price until its pool opens.
     if (curve !== null && (!curveOver || seen.length === 0)) {
       const { venue, address, account } = curve;
-      seen.splice(0, seen.length, priceAt(token, venue, address, account.quoteMint, stateOfReserves(account.reserves), atS, usd));
+      seen.splice(0, seen.length, priceAt(token, venue, address, account.quoteMint, stateOfReserves(account.reserves), atS, rates));
     }
     const [main] = seen.toSorted((a, b) => (b.depthSol ?? 0) - (a.depthSol ?? 0));
     if (main === undefined || !takeRead(token, main, slot, curveOver)) return;
@@ -111,9 +111,9 @@ function priceAt(
   quoteMint: string,
   state: PriceState | null,
   atS: number,
-  solUsd: number | null,
+  rates: EventRates,
 ): PoolPrice {
-  const coin = quoteCoins.get(quoteMint);
+  const coin = valuedCoins.get(quoteMint);
   const seen = { pool: venue.name, poolAddress, quoteMint, sizeSol: null, atS };
   if (coin === undefined || state === null || decimals === null) return { ...seen, depthSol: null, priceQuote: null, priceUsd: null };
   const { reserves, depth } = state;
@@ -125,9 +125,9 @@ function priceAt(
   const priceQuote = priceOf(state, decimals, coin.decimals);
   return {
     ...seen,
-    depthSol: raw === null ? null : inSol(raw / 10 ** coin.decimals, quoteMint, solUsd),
+    depthSol: raw === null ? null : inSol(raw / 10 ** coin.decimals, quoteMint, rates),
     priceQuote,
-    priceUsd: priceQuote === null ? null : inUsd(priceQuote, quoteMint, solUsd),
+    priceUsd: priceQuote === null ? null : inUsd(priceQuote, quoteMint, rates),
   };
 }
 
@@ -135,7 +135,7 @@ function priceAt(
  * Updates the main pool of the token and its price by a trade, and gives the event its market cap. A late trade changes only the event, unless nothing
  * is known of the token.
  */
-export function takeTrade(token: Token, event: TradeEvent, solUsd: SolUsdAt | null): void {
+export function takeTrade(token: Token, event: TradeEvent, rates: EventRates): void {
   const seen = poolPriceOf(event);
   const { main } = token;
   if (main === null || event.late !== true) {
@@ -149,18 +149,18 @@ export function takeTrade(token: Token, event: TradeEvent, solUsd: SolUsdAt | nu
   }
   if (event.curveCompleted === true && token.main!.poolAddress === event.poolAddress) token.main!.curveOver = true;
   event.mainPool = token.main!.poolAddress;
-  setCaps(token, event, solUsd);
+  setCaps(token, event, rates);
 }
 
 /** The same for a price without a trade. It makes its pool the main one only if that is a curve and nothing is known of the token. */
-export function takeTick(token: Token, isCurve: boolean, event: PriceEvent, solUsd: SolUsdAt | null): void {
+export function takeTick(token: Token, isCurve: boolean, event: PriceEvent, rates: EventRates): void {
   const seen = poolPriceOf(event);
   if (token.main === null && isCurve) token.main = firstMain(seen);
   const { main } = token;
   if (main?.poolAddress === event.poolAddress && event.late !== true) takePlace(main, { ...seen, atS: main.mainTradedS }, 'main');
   if (event.late !== true) noteSpot(token, seen, event.slot, null);
   event.mainPool = token.main?.poolAddress ?? null;
-  setCaps(token, event, solUsd);
+  setCaps(token, event, rates);
 }
 
 /** Takes the pool that a creation or a migration names as the main one. */
@@ -199,10 +199,10 @@ function noteSpot(token: Token, seen: PoolPrice, slot: number, before: number | 
 export function setCaps(
   { main, settled, supply, decimals }: Token,
   event: Pick<PriceEvent, 'slot' | 'marketCapSol' | 'marketCapUsd'>,
-  solUsd: SolUsdAt | null,
+  rates: EventRates,
 ): void {
   if (main === null || settled === null) return;
-  const { marketCapSol, marketCapUsd } = capsOf(settled.at(event.slot), main.quoteMint, supply, decimals!, solUsd);
+  const { marketCapSol, marketCapUsd } = capsOf(settled.at(event.slot), main.quoteMint, supply, decimals!, rates);
   event.marketCapSol = marketCapSol;
   event.marketCapUsd = marketCapUsd;
 }

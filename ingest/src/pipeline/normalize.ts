@@ -8,7 +8,8 @@ import { flipPrice, priceOf, wireReserves } from '@sluice/venues/seam/price.ts';
 import type { CurveMigrated, Fee, PriceState, TokenCreated, VenueTrade } from '@sluice/venues/seam/venue.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, TradeEvent, VenueName } from '@sluice/shared/wire/events/events.ts';
 import type { DecodedTransaction } from './decode.ts';
-import { valuation, type SolUsdAt } from './price.ts';
+import { valuation, type EventRates } from './price.ts';
+import { solUsdAt } from './sol-usd.ts';
 
 /** Where and when a transaction was seen: what all of its events share. */
 type Seen = Omit<DecodedTransaction, 'digest' | 'events'>;
@@ -71,12 +72,12 @@ export function tradeEvent(
   path: string,
   market: EventPool,
   trade: TokenTrade,
-  solUsd: SolUsdAt | null,
+  rates: EventRates,
   completes: boolean,
 ): TradeEvent {
   const { baseDecimals, quoteDecimals, quoteMint } = market;
   const price = priceOf(trade, baseDecimals, quoteDecimals);
-  const { priceQuote, priceSol, priceUsd, marketCapSol, marketCapUsd } = valuation(price, quoteMint, solUsd);
+  const { priceQuote, priceSol, priceUsd, marketCapSol, marketCapUsd } = valuation(price, quoteMint, rates);
   const quoteUiAmount = toUi(trade.quoteAmount, quoteDecimals);
   const event: TradeEvent = {
     type: 'trade',
@@ -130,31 +131,25 @@ function balanceAfter(balances: readonly TokenBalance[] | null, owner: string, m
 }
 
 /** The tick of a trade; null if the pool's state gives no price. */
-export function tradePrice(trade: TradeEvent, solUsd: SolUsdAt | null): PriceEvent | null {
-  return trade.priceQuote === null ? null : priceEvent(`${trade.id}.price`, trade, 'trade', trade.priceQuote, trade, solUsd);
+export function tradePrice(trade: TradeEvent, rates: EventRates): PriceEvent | null {
+  return trade.priceQuote === null ? null : priceEvent(`${trade.id}.price`, trade, 'trade', trade.priceQuote, trade, rates);
 }
 
 /** Where and when a price was seen. */
 export type PriceSeen = Pick<PriceEvent, 'signature' | 'slot' | 'blockTime' | 'commitment' | 'ts'> & { readonly late?: boolean };
 
 /** The tick of a pool that changed without a known trade; null if its state gives no price. */
-export function accountPrice(
-  id: string,
-  seen: PriceSeen,
-  market: EventPool,
-  state: PriceState,
-  solUsd: SolUsdAt | null,
-): PriceEvent | null {
+export function accountPrice(id: string, seen: PriceSeen, market: EventPool, state: PriceState, rates: EventRates): PriceEvent | null {
   const { mint, quoteMint, venue: pool, poolAddress, baseDecimals, quoteDecimals } = market;
   const price = priceOf(state, baseDecimals, quoteDecimals);
   if (price === null) return null;
   const values = {
-    ...valuation(price, quoteMint, solUsd),
+    ...valuation(price, quoteMint, rates),
     mainPool: null,
     reserves: state.reserves === null ? null : wireReserves(state.reserves),
     ...(state.depth !== null && { depth: state.depth.toString() }),
   };
-  return priceEvent(id, { ...seen, mint, quoteMint, pool, poolAddress }, 'account', price, values, solUsd);
+  return priceEvent(id, { ...seen, mint, quoteMint, pool, poolAddress }, 'account', price, values, rates);
 }
 
 function priceEvent(
@@ -163,7 +158,7 @@ function priceEvent(
   source: PriceEvent['source'],
   priceQuote: number,
   values: Pick<PriceEvent, 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'mainPool' | 'reserves' | 'depth'>,
-  solUsd: SolUsdAt | null,
+  rates: EventRates,
 ): PriceEvent {
   const event: PriceEvent = {
     type: 'price',
@@ -184,9 +179,11 @@ function priceEvent(
     marketCapSol: values.marketCapSol,
     marketCapUsd: values.marketCapUsd,
     mainPool: values.mainPool,
-    solUsd,
+    solUsd: rates.solUsdAt,
     reserves: values.reserves,
   };
+  const rate = rates.coins.get(seen.quoteMint);
+  if (rate !== undefined) event.quoteRate = solUsdAt(rate, seen.ts.received / 1000);
   if (values.depth !== undefined) event.depth = values.depth;
   if (seen.late === true) event.late = true;
   return event;
@@ -200,7 +197,7 @@ export function newTokenEvent(
   created: TokenCreated,
   tokenProgram: string,
   buys: readonly VenueTrade[],
-  solUsd: SolUsdAt | null,
+  rates: EventRates,
 ): NewTokenEvent {
   const reserves = buys.at(-1)?.reserves ?? created.reserves;
   const { baseDecimals, quoteDecimals, quoteMint } = market;
@@ -221,7 +218,7 @@ export function newTokenEvent(
     supply: created.supply.toString(),
     decimals: created.decimals,
     initialBuy: initialBuy(created.trader, market, buys),
-    ...valuation(price, quoteMint, solUsd),
+    ...valuation(price, quoteMint, rates),
     reserves: wireReserves(reserves),
     traits: [...created.traits],
     creatorFeeBps: created.creatorFeeBps,
@@ -269,7 +266,7 @@ export function migrationEvent(
   fromVenue: VenueName,
   market: EventPool,
   migrated: CurveMigrated,
-  solUsd: SolUsdAt | null,
+  rates: EventRates,
 ): MigrationEvent {
   const { baseDecimals, quoteDecimals, quoteMint } = market;
   const price = priceOf({ priceQuote: migrated.quoteAmount, priceBase: migrated.baseAmount }, baseDecimals, quoteDecimals);
@@ -284,6 +281,6 @@ export function migrationEvent(
     quoteDecimals,
     solAmount: quoteMint === wrappedSolMint ? toUi(migrated.quoteAmount, quoteDecimals) : null,
     migrationFee: migrated.fee.toString(),
-    ...valuation(price, quoteMint, solUsd),
+    ...valuation(price, quoteMint, rates),
   };
 }

@@ -8,15 +8,15 @@ import type { LiquidityChanged, PoolAmounts, PoolCreated, PriceState } from '@sl
 import type { LocatedEvent } from '../sources/decode/transaction-decoder.ts';
 import type { DecodedTransaction } from './decode.ts';
 import { placeOf, type EventPool } from './normalize.ts';
-import { valuation, type SolUsdAt } from './price.ts';
+import { valuation, type EventRates } from './price.ts';
 
 const turned = ({ base, quote }: PoolAmounts, flipped: boolean): PoolAmounts => (flipped ? { base: quote, quote: base } : { base, quote });
 
 /** Value of both amounts at a price of the token in quote coins. Null if it is unknown. */
-function valueOf({ base, quote }: PoolAmounts, price: number | null, market: EventPool, solUsd: SolUsdAt | null) {
+function valueOf({ base, quote }: PoolAmounts, price: number | null, market: EventPool, rates: EventRates) {
   if (base > 0n && price === null) return { sol: null, usd: null };
   const coins = toUi(quote, market.quoteDecimals) + toUi(base, market.baseDecimals) * (price ?? 0);
-  return inSolAndUsd(coins, market.quoteMint, solUsd?.price ?? null);
+  return inSolAndUsd(coins, market.quoteMint, rates);
 }
 
 /** Liquidity that the transaction locked in this pool. */
@@ -34,11 +34,11 @@ interface PoolEventParts {
   /** The program has the money as its base. */
   readonly flipped: boolean;
   readonly lpBurned: LocatedEvent['lpBurned'];
-  readonly solUsd: SolUsdAt | null;
+  readonly rates: EventRates;
 }
 
 export function poolCreatedEvent(parts: PoolEventParts, created: PoolCreated): PoolCreatedEvent {
-  const { transaction, path, market, flipped, lpBurned, solUsd } = parts;
+  const { transaction, path, market, flipped, lpBurned, rates } = parts;
   const { mint, quoteMint, baseDecimals, quoteDecimals } = market;
   const held = created.opening?.held ?? null;
   // Anybody can open an empty pool at any price.
@@ -47,7 +47,7 @@ export function poolCreatedEvent(parts: PoolEventParts, created: PoolCreated): P
   const reserves = state?.reserves ?? null;
   const amounts = reserves !== null ? { base: reserves.realBase, quote: reserves.realQuote } : held && turned(held, flipped);
   const price = state === null ? null : priceOf(state, baseDecimals, quoteDecimals);
-  const { sol, usd } = amounts === null ? { sol: null, usd: null } : valueOf(amounts, price, market, solUsd);
+  const { sol, usd } = amounts === null ? { sol: null, usd: null } : valueOf(amounts, price, market, rates);
   const quoteUiAmount = amounts === null ? null : toUi(amounts.quote, quoteDecimals);
   return {
     type: 'poolCreated',
@@ -65,7 +65,7 @@ export function poolCreatedEvent(parts: PoolEventParts, created: PoolCreated): P
     valueUsd: usd,
     lpBurned: lpBurned === undefined ? null : String(lpBurned),
     lpLocked: lockedIn(transaction, created.pool),
-    ...valuation(price, quoteMint, solUsd),
+    ...valuation(price, quoteMint, rates),
     mainPool: null,
     reserves: reserves === null ? null : wireReserves(reserves),
   };
@@ -78,14 +78,14 @@ export function liquidityEvent(
   state: PriceState | null,
   last: Pick<PriceState, 'priceQuote' | 'priceBase'>,
 ): LiquidityEvent {
-  const { transaction, path, market, flipped, lpBurned, solUsd } = parts;
+  const { transaction, path, market, flipped, lpBurned, rates } = parts;
   const { mint, quoteMint, baseDecimals, quoteDecimals } = market;
   const { type, provider, lpAmount } = changed;
   const amounts = turned({ base: changed.baseAmount, quote: changed.quoteAmount }, flipped);
   const left = changed.left === null ? null : turned(changed.left, flipped);
   const price = (state === null ? null : priceOf(state, baseDecimals, quoteDecimals)) ?? priceOf(last, baseDecimals, quoteDecimals);
-  const moved = valueOf(amounts, price, market, solUsd);
-  const rest = left === null ? { sol: null, usd: null } : valueOf(left, price, market, solUsd);
+  const moved = valueOf(amounts, price, market, rates);
+  const rest = left === null ? { sol: null, usd: null } : valueOf(left, price, market, rates);
   const quoteUiAmount = toUi(amounts.quote, quoteDecimals);
   const burned = type === 'liquidityRemoved' ? lpAmount : (lpBurned ?? null);
   return {
@@ -109,7 +109,7 @@ export function liquidityEvent(
     lpAmount: lpAmount === null ? null : String(lpAmount),
     lpBurned: burned === null ? null : String(burned),
     lpLocked: lockedIn(transaction, changed.pool),
-    ...valuation(price, quoteMint, solUsd),
+    ...valuation(price, quoteMint, rates),
     mainPool: null,
     reserves: state === null || state.reserves === null ? null : wireReserves(state.reserves),
     ...(state !== null && state.depth !== null && { depth: String(state.depth) }),

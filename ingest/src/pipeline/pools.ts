@@ -1,6 +1,6 @@
 import type { MainPool, Mutable } from '@sluice/shared/market/pools/main-pool.ts';
 import type { SettledPrice } from '@sluice/shared/market/pools/settled-price.ts';
-import { isReversedPair, quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { isReversedPair, valuedCoins } from '@sluice/shared/wire/values/money.ts';
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type {
   AccountConstants,
@@ -105,7 +105,7 @@ export class PoolBook {
   readonly #constants: Recent<Constants>;
   readonly #pools: Recent<Pool>;
   readonly #tokens: Recent<Token>;
-  readonly #money = new Map<string, Token>([...quoteCoins.values()].map(({ mint, decimals }) => [mint, newToken(mint, decimals)]));
+  readonly #money = new Map<string, Token>([...valuedCoins.values()].map(({ mint, decimals }) => [mint, newToken(mint, decimals)]));
 
   /** `capacity`: remembered pools, mints and constants, of each kind. The least recently used one is forgotten, and read from the chain again. */
   constructor(capacity: number) {

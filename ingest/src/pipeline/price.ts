@@ -1,6 +1,6 @@
-import { inSol, inUsd } from '@sluice/shared/wire/values/money.ts';
+import { inSol, inUsd, type Rates } from '@sluice/shared/wire/values/money.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
-import { solUsdStaleAfterMs, type SolUsd } from './sol-usd.ts';
+import { solUsdAt, type SolUsdAt, type SolUsdFeed } from './sol-usd.ts';
 
 export interface Valuation {
   readonly priceQuote: number | null;
@@ -10,27 +10,24 @@ export interface Valuation {
   readonly marketCapUsd: number | null;
 }
 
-/** The SOL/USD price that was used for an event, with its age. */
-export interface SolUsdAt {
-  readonly price: number;
-  readonly slot: number;
-  readonly ageMs: number;
+/** What quote coins are worth at the time of an event. */
+export interface EventRates extends Rates {
+  readonly solUsdAt: SolUsdAt | null;
+  readonly coins: SolUsdFeed['coins'];
 }
 
-/** The SOL/USD price with its age at `atMs`; null if there is none or it is too old. */
-export function solUsdAt(solUsd: SolUsd | null, atMs: number): SolUsdAt | null {
-  if (solUsd === null) return null;
-  const ageMs = Math.max(0, Math.round(atMs - solUsd.atMs));
-  return ageMs > solUsdStaleAfterMs ? null : { price: solUsd.price, slot: solUsd.slot, ageMs };
+export function ratesAt({ current, coins }: SolUsdFeed, receivedUs: number): EventRates {
+  const at = solUsdAt(current, receivedUs / 1000);
+  return { solUsd: at?.price ?? null, coins, solUsdAt: at };
 }
 
 const noPrice: Valuation = { priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null };
 
 /** A price in SOL and USD if the quote coin has such a value. The market caps follow from another price (`setCaps`). */
-export function valuation(priceQuote: number | null, quoteMint: string, solUsd: SolUsdAt | null): Valuation {
+export function valuation(priceQuote: number | null, quoteMint: string, rates: Rates): Valuation {
   if (priceQuote === null) return noPrice;
-  const priceSol = inSol(priceQuote, quoteMint, solUsd?.price ?? null);
-  const priceUsd = inUsd(priceQuote, quoteMint, solUsd?.price ?? null);
+  const priceSol = inSol(priceQuote, quoteMint, rates);
+  const priceUsd = inUsd(priceQuote, quoteMint, rates);
   return { priceQuote, priceSol, priceUsd, marketCapSol: null, marketCapUsd: null };
 }
 
@@ -40,12 +37,12 @@ export function capsOf(
   quoteMint: string,
   supply: bigint | null,
   decimals: number,
-  solUsd: SolUsdAt | null,
+  rates: Rates,
 ): Pick<Valuation, 'marketCapSol' | 'marketCapUsd'> {
   // The mint of wrapped SOL states a supply of 0: such a coin has no market cap.
   if (supply === null || supply === 0n) return noPrice;
   const tokens = toUi(supply, decimals);
-  const { priceSol, priceUsd } = valuation(priceQuote, quoteMint, solUsd);
+  const { priceSol, priceUsd } = valuation(priceQuote, quoteMint, rates);
   return {
     marketCapSol: priceSol === null ? null : finite(priceSol * tokens),
     marketCapUsd: priceUsd === null ? null : finite(priceUsd * tokens),

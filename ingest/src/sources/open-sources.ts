@@ -4,7 +4,7 @@ import type { SourceName } from '@sluice/shared/config/settings/source-settings.
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { offers } from '@sluice/shared/solana/pubsub/offers.ts';
 import { createRpc, RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
-import { solPricePools, venues as allVenues } from '@sluice/venues/registry.ts';
+import { pricePools, venues as allVenues } from '@sluice/venues/registry.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { BlocksSource } from './blocks/blocks-source.ts';
 import { isRefusal, wholeBlock } from './blocks/confirmed-block.ts';
@@ -67,7 +67,7 @@ export interface SourceParts {
 export function openSources({ config, names, venues, newestSlot, clock, log }: SourceParts): Source[] {
   const { httpUrls, wsUrls } = config.rpc!;
   const programs = venues.map(({ programId }) => programId);
-  const watched = { programs: venues, accounts: solPricePools.map(({ address }) => address) };
+  const watched = { programs: venues, accounts: config.pricePools ?? pricePools };
   // One source reads the accounts too: the one that is first at `processed`.
   const accountsBy = (['logs', 'transaction-subscribe', 'grpc'] as const).find((name) => names.includes(name));
   const accountsOf = (name: string): Pick<PubSubOptions, 'programs' | 'accounts'> =>

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { publicIpfsGateways } from '../metadata/addresses.ts';
 import { decodedVenueNames, type VenueName } from '../wire/venues.ts';
+import { isAddress } from '../solana/encoding/base58.ts';
 import { isLoopback } from './loopback.ts';
 import { standardMemory } from './memory-bounds.ts';
 import { inQuotes, readSol, type SettingReader } from './setting-reader.ts';
@@ -43,6 +44,8 @@ export function readConfig(read: SettingReader) {
     memory: standardMemory,
     /** Null: by the sources. */
     venues: readVenues(sources, read),
+    /** Pools that price SOL and other quote coins; null: those that are built in. */
+    pricePools: readPricePools(read),
     /** How ingest reads the chain; null: by what the endpoints offer. */
     sources,
     /** By what a confirmed slot is settled, if no source reads whole blocks. */
@@ -98,6 +101,12 @@ function readVenues(sources: readonly SourceName[] | null, read: SettingReader):
   const venues = read.names('VENUES', decodedVenueNames);
   if (venues.length > 0) return venues;
   return sources === null ? null : venuesOf(sources);
+}
+
+function readPricePools(read: SettingReader): readonly string[] | null {
+  const pools = read.list('PRICE_POOLS');
+  for (const pool of pools) if (!isAddress(pool)) read.fault('PRICE_POOLS', `${inQuotes(pool)} is not an address`);
+  return pools.length === 0 ? null : pools;
 }
 
 function readRedis(read: SettingReader): readonly string[] | null {

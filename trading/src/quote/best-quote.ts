@@ -254,7 +254,7 @@ function refusal(fault: QuoteFault): QuoteRefusal {
  */
 function spendFault(coins: number, quoteMint: string, solUsd: number | null): string | null {
   const { min, max } = buyLimits;
-  const worth = inSol(coins, quoteMint, solUsd);
+  const worth = inSol(coins, quoteMint, { solUsd });
   const counted = worth ?? coins;
   if (counted >= min && counted <= max) return null;
   const coin = quoteCoins.get(quoteMint);

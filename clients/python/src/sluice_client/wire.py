@@ -58,6 +58,7 @@ __all__ = [
     "Quote",
     "QuoteAnswer",
     "QuoteBody",
+    "QuoteRate",
     "RejectedKey",
     "RequestedVenue",
     "Reserves",
@@ -218,6 +219,14 @@ class PriceSolUsd(TypedDict):
     """Age of that price when the event was made, milliseconds."""
 
 
+class QuoteRate(TypedDict):
+    price: float
+    """SOL for one JitoSOL; USD (USDC) for one USDT or USD1. UI number (float64)."""
+    slot: int
+    ageMs: int
+    """Age of that price when the event or the answer was made, milliseconds."""
+
+
 class Price(TypedDict):
     """A price tick, from a trade or from a change of the pool account."""
 
@@ -259,6 +268,8 @@ class Price(TypedDict):
     """Null if the main pool is not known."""
     solUsd: PriceSolUsd | None
     """The SOL/USD price that the USD values use; null if it is unknown."""
+    quoteRate: NotRequired[QuoteRate | None]
+    """Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null."""
     reserves: Reserves | None
     """Null if reserves do not determine the price of the venue (concentrated liquidity)."""
     depth: NotRequired[str]
@@ -1273,6 +1284,8 @@ class TokenInfo(TypedDict):
     """Newest spot price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token."""
     solUsd: SolUsd | None
     """The SOL/USD price that the USD values use. Null if it is unknown or older than 60 s; the USD values are then null too, unless the quote coin is USDC."""
+    quoteRate: NotRequired[QuoteRate | None]
+    """Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null."""
     marketCapSol: float | None
     """Null if the price is, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None

@@ -14,9 +14,10 @@ import {
 import { lastsMs } from '@sluice/shared/market/pools/slot-prices.ts';
 import { SettledPrice } from '@sluice/shared/market/pools/settled-price.ts';
 import type { MarketSummary } from '@sluice/shared/market/market.ts';
-import { inUsd, quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { inUsd, valuedCoins, type Rates } from '@sluice/shared/wire/values/money.ts';
 import type { MigrationEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import { maxTokenPools } from '@sluice/shared/wire/rest/token.ts';
+import type { MarketHealth } from '../market-health.ts';
 import type { History } from '../../stream/history/history.ts';
 import { Minutes } from '../pages/minutes.ts';
 import { depthOf, isFollowedBy, isOutdated, stateAtRead, stateOfPrice, type PoolState } from './pool-state.ts';
@@ -61,6 +62,7 @@ export class MintView {
   #place: Mutable<MainPool> | null = null;
   /** The price that counts, in the quote coin of the main pool. Null: none is known. */
   #settled: SettledPrice | null = null;
+  readonly #coins: MarketHealth['coins'];
   #confirmed: PoolState | null = null;
   /** States of the main pool after the confirmed one, at most one for each slot, oldest first. */
   readonly #unconfirmed: PoolState[] = [];
@@ -68,8 +70,16 @@ export class MintView {
   #countedTo = 0;
 
   /** `stored`: the newest price event of the main pool that is stored, and `counted`: the price that counted then. */
-  constructor(plan: TokenPlan, facts: TokenFacts, stored: PriceEvent | null, counted: number | null, steadyMs: number) {
+  constructor(
+    plan: TokenPlan,
+    facts: TokenFacts,
+    stored: PriceEvent | null,
+    counted: number | null,
+    coins: MarketHealth['coins'],
+    steadyMs: number,
+  ) {
     this.plan = plan;
+    this.#coins = coins;
     this.facts = facts;
     this.#read(facts);
     if (stored !== null) this.#onPrice(stored);
@@ -111,10 +121,10 @@ export class MintView {
     return this.#pools.get(address) ?? null;
   }
 
-  /** All known pools: the main one, then the others, the deepest first. `solUsd` makes depths in USD comparable. */
-  pools(solUsd: number | null): readonly PoolState[] {
+  /** All known pools: the main one, then the others, the deepest first. `rates` makes depths comparable. */
+  pools(rates: Rates): readonly PoolState[] {
     const { main } = this;
-    const depths = new Map([...this.#pools.values()].map((state) => [state, depthOf(state, solUsd) ?? 0]));
+    const depths = new Map([...this.#pools.values()].map((state) => [state, depthOf(state, rates) ?? 0]));
     return [...depths.keys()]
       .sort((a, b) => Number(b === main) - Number(a === main) || depths.get(b)! - depths.get(a)! || (a.address < b.address ? -1 : 1))
       .slice(0, maxTokenPools);
@@ -182,16 +192,17 @@ export class MintView {
     const known = this.#pools.get(event.poolAddress);
     if (known !== undefined && isOutdated(event, known)) return;
     const solUsd = event.priceSol === null || event.priceUsd === null ? null : event.priceUsd / event.priceSol;
+    const rates = { solUsd, coins: this.#coins };
     const state = stateOfPrice(event);
     this.#pools.set(state.address, state);
     // A late event adds nothing to the state of a later slot.
     const isOld = event.late === true && main !== null && main.slot > event.slot;
-    if (main?.address !== state.address && !isOld) this.#place = this.#placeAfter(event, main, solUsd);
+    if (main?.address !== state.address && !isOld) this.#place = this.#placeAfter(event, main, rates);
     if (this.#place?.poolAddress === state.address) {
       if (priceCounts(poolPriceOf(event))) this.#noteSpot(main);
       this.#addUnconfirmed(state);
     }
-    if (this.#pools.size > maxTokenPools) this.#dropShallowest(solUsd);
+    if (this.#pools.size > maxTokenPools) this.#dropShallowest(rates);
   }
 
   /** Follows the spot price of the main pool. `before`: the main pool before, whose price counts on if it is in the same coin. */
@@ -203,16 +214,16 @@ export class MintView {
   }
 
   /** Uses the same rule as the stored state of the market. */
-  #placeAfter(event: PriceEvent, main: PoolState | null, solUsd: number | null): Mutable<MainPool> {
+  #placeAfter(event: PriceEvent, main: PoolState | null, rates: Rates): Mutable<MainPool> {
     const seen = poolPriceOf(event);
     if (main === null || this.#place === null)
       return { ...firstMain(seen), mainTradedS: 0, curveOver: this.facts.curve === null || this.curveComplete };
     const { priceQuote, quoteMint } = main;
     const place: Mutable<MainPool> = {
       ...this.#place,
-      depthSol: depthOf(main, solUsd) ?? 0,
+      depthSol: depthOf(main, rates) ?? 0,
       priceQuote,
-      priceUsd: priceQuote === null ? null : inUsd(priceQuote, quoteMint, solUsd),
+      priceUsd: priceQuote === null ? null : inUsd(priceQuote, quoteMint, rates),
       mainTradedS: this.#place.mainTradedS || Math.floor(main.atMs / 1000),
     };
     takePlace(place, seen, placeOf(place, seen));
@@ -240,7 +251,7 @@ export class MintView {
     const { main } = this;
     if (main !== null && main.address !== this.facts.curve?.address && main.slot >= event.slot) return;
     const { pool: venue, poolAddress: address, quoteMint, priceQuote, slot, commitment } = event;
-    const quoteDecimals = quoteCoins.get(quoteMint)?.decimals ?? event.quoteDecimals;
+    const quoteDecimals = valuedCoins.get(quoteMint)?.decimals ?? event.quoteDecimals;
     const atMs = Math.round(event.ts.received / 1000);
     const price = { venue, address, quoteMint, priceQuote, reserves: null, depth: null, quoteDecimals };
     const state: PoolState = { ...price, slot, commitment, atMs, source: 'event' };
@@ -263,11 +274,11 @@ export class MintView {
   }
 
   /** Of equal ones the newest, so that a flood of new pools does not remove known ones. */
-  #dropShallowest(solUsd: number | null): void {
+  #dropShallowest(rates: Rates): void {
     const { main } = this;
     let least: PoolState | null = null;
     for (const state of this.#pools.values()) {
-      if (state !== main && (least === null || (depthOf(state, solUsd) ?? 0) <= (depthOf(least, solUsd) ?? 0))) least = state;
+      if (state !== main && (least === null || (depthOf(state, rates) ?? 0) <= (depthOf(least, rates) ?? 0))) least = state;
     }
     if (least !== null) this.#pools.delete(least.address);
   }
@@ -301,13 +312,15 @@ export class MintView {
   }
 }
 
+const noRates: Rates = { solUsd: null };
+
 /**
  * Whether a pool that was read is better than another: it is deeper. The pool whose address follows from the mint was opened by the program itself.
  * So one that anybody can have opened is not better than that pool if its price differs, unless nothing is left in that pool.
  */
 function isBetter(pool: PoolState, than: PoolState, derived: ReadonlySet<string>): boolean {
-  const depth = depthOf(than, null) ?? 0;
-  if ((depthOf(pool, null) ?? 0) <= depth) return false;
+  const depth = depthOf(than, noRates) ?? 0;
+  if ((depthOf(pool, noRates) ?? 0) <= depth) return false;
   const isForeign = derived.has(than.address) && !derived.has(pool.address) && depth >= minPriceDepthSol;
   return !isForeign || pricesAgree({ ...than, priceUsd: null }, { ...pool, priceUsd: null });
 }

@@ -1,5 +1,5 @@
 import { rawDepth } from '@sluice/shared/market/pools/depth.ts';
-import { inSol, quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { inSol, valuedCoins, type Rates } from '@sluice/shared/wire/values/money.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { priceOf, wireReserves } from '@sluice/venues/seam/price.ts';
@@ -35,7 +35,7 @@ const readHoldsMs = 2_000;
 export function stateAtRead({ token, slot, askedAtMs }: TokenFacts, found: CurveFacts | PoolFacts): PoolState {
   const { venue, address, account } = found;
   const { quoteMint } = account;
-  const quoteDecimals = quoteCoins.get(quoteMint)?.decimals ?? null;
+  const quoteDecimals = valuedCoins.get(quoteMint)?.decimals ?? null;
   const state = 'isDerived' in found ? stateOfPool(found) : stateOfReserves(found.account.reserves);
   const reserves = state?.reserves ?? null;
   return {
@@ -71,7 +71,7 @@ export function stateOfPrice(event: PriceEvent): PoolState {
     priceQuote: event.priceQuote,
     reserves: event.reserves,
     depth: event.depth ?? null,
-    quoteDecimals: quoteCoins.get(event.quoteMint)?.decimals ?? null,
+    quoteDecimals: valuedCoins.get(event.quoteMint)?.decimals ?? null,
     slot: event.slot,
     commitment: event.commitment,
     atMs: receivedAtMs(event),
@@ -95,11 +95,11 @@ export function heldUi({ quoteDecimals, reserves }: PoolState, quoteHeld: bigint
   return raw === null || quoteDecimals === null ? null : toUi(raw, quoteDecimals);
 }
 
-/** Depth of the pool in SOL; null if it is unknown. `solUsd` is the price of SOL, for quote coins that are worth 1 USD. */
-export function depthOf({ reserves, depth, quoteMint, quoteDecimals }: PoolState, solUsd: number | null): number | null {
+/** Depth of the pool in SOL; null if it is unknown. `rates`: what quote coins are worth. */
+export function depthOf({ reserves, depth, quoteMint, quoteDecimals }: PoolState, rates: Rates): number | null {
   if (quoteDecimals === null) return null;
   const raw = rawDepth(reserves?.virtualQuote ?? null, reserves?.realQuote ?? null, depth);
-  return raw === null ? null : inSol(raw / 10 ** quoteDecimals, quoteMint, solUsd);
+  return raw === null ? null : inSol(raw / 10 ** quoteDecimals, quoteMint, rates);
 }
 
 function receivedAtMs({ ts }: Pick<PriceEvent, 'ts'>): number {

@@ -1,14 +1,14 @@
 import type { OffChainMetadata } from '@sluice/shared/metadata/outcome.ts';
 import type { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 import { minPriceDepthSol } from '@sluice/shared/market/pools/main-pool.ts';
-import { inSolAndUsd } from '@sluice/shared/wire/values/money.ts';
+import { inSolAndUsd, type Rates } from '@sluice/shared/wire/values/money.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { transferFeeAt, type MintExtensions, type TransferFees } from '@sluice/shared/solana/tokens/token-extensions.ts';
 import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
 import type { NewTokenEvent } from '@sluice/shared/wire/events/events.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
 import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
-import type { MarketHealth, SolUsdNow } from '../market-health.ts';
+import type { MarketHealth } from '../market-health.ts';
 import type { CurveGoal } from '@sluice/venues/seam/venue.ts';
 import { bounded, creatorOf, traitsOf, type TokenFacts, type TokenIdentity, type TokenTraits } from './token-facts.ts';
 import { depthOf, heldUi, type PoolState } from './pool-state.ts';
@@ -41,23 +41,23 @@ export interface PriceNow {
   readonly reason: PriceNullReason | null;
 }
 
-export function priceNow(view: MintView, health: MarketHealth, solUsd: SolUsdNow | null, nowMs: number): PriceNow {
+export function priceNow(view: MintView, health: MarketHealth, rates: Rates, nowMs: number): PriceNow {
   const none = (reason: PriceNullReason): PriceNow => ({ quote: null, sol: null, usd: null, reason });
   const { main } = view;
   if (main === null) return none('no_market');
   if (isCompleteCurve(view, main)) return none('no_liquidity');
   if (main.priceQuote === null) return none(main.reserves === null || main.quoteDecimals === null ? 'unknown' : 'no_liquidity');
-  if (isTooShallow(main, solUsd?.price ?? null)) return none('no_liquidity');
+  if (isTooShallow(main, rates)) return none('no_liquidity');
   const fault = health.fault();
   if (fault !== null) return none(fault);
   const quote = view.counted(nowMs)!;
-  return { quote, ...inSolAndUsd(quote, main.quoteMint, solUsd?.price ?? null), reason: null };
+  return { quote, ...inSolAndUsd(quote, main.quoteMint, rates), reason: null };
 }
 
-function confirmedPriceOf(state: PoolState | null, solUsd: SolUsdNow | null): TokenInfo['confirmedPrice'] {
+function confirmedPriceOf(state: PoolState | null, rates: Rates): TokenInfo['confirmedPrice'] {
   if (state === null || state.priceQuote === null) return null;
   const { priceQuote, quoteMint, slot } = state;
-  const { sol: priceSol, usd: priceUsd } = inSolAndUsd(priceQuote, quoteMint, solUsd?.price ?? null);
+  const { sol: priceSol, usd: priceUsd } = inSolAndUsd(priceQuote, quoteMint, rates);
   return { priceQuote, priceSol, priceUsd, slot };
 }
 
@@ -66,8 +66,8 @@ function isCompleteCurve({ curveComplete, facts }: MintView, { address }: PoolSt
 }
 
 /** Whether the price of an ordinary pool does not count, because so little is in the pool that anybody can set any price. */
-function isTooShallow(main: PoolState, solUsd: number | null): boolean {
-  const depth = depthOf(main, solUsd);
+function isTooShallow(main: PoolState, rates: Rates): boolean {
+  const depth = depthOf(main, rates);
   return depth !== null && depth < minPriceDepthSol && !isCurveVenue(main.venue);
 }
 
@@ -78,12 +78,14 @@ export function renderToken(token: MintView, { health, creation, offChain, slots
   const identity = facts.identity ?? creation?.identity ?? null;
   const known = traitsOf(facts) ?? creation?.traits ?? null;
   const solUsd = health.solUsd();
-  const price = priceNow(token, health, solUsd, nowMs);
+  const rates = health.rates();
+  const price = priceNow(token, health, rates, nowMs);
   const isPriced = price.reason === null;
   // An old price could be computed from the reserves of that time, so they are withheld together with the price.
   const isOfNow = health.fault() === null;
   const supplyUi = toUi(supply, decimals);
-  const liquidity = isPriced ? liquidityOf(main!, facts, solUsd) : unknownValue;
+  const quoteRate = health.coins.get(main?.quoteMint ?? '');
+  const liquidity = isPriced ? liquidityOf(main!, facts, rates) : unknownValue;
   return {
     mint,
     asOfMs: nowMs,
@@ -108,7 +110,7 @@ export function renderToken(token: MintView, { health, creation, offChain, slots
     venue: main?.venue ?? null,
     poolAddress: main?.address ?? null,
     quoteMint: main?.quoteMint ?? null,
-    pools: poolsOf(token, isOfNow, solUsd),
+    pools: poolsOf(token, isOfNow, rates),
     curve: curveOf(token, isOfNow),
     reserves: isOfNow ? (main?.reserves ?? null) : null,
     priceQuote: price.quote,
@@ -117,8 +119,9 @@ export function renderToken(token: MintView, { health, creation, offChain, slots
     priceNullReason: price.reason,
     priceSlot: isPriced ? main!.slot : null,
     priceAgeMs: isPriced ? Math.max(0, nowMs - main!.atMs) : null,
-    confirmedPrice: isPriced ? confirmedPriceOf(token.confirmed(slots), solUsd) : null,
+    confirmedPrice: isPriced ? confirmedPriceOf(token.confirmed(slots), rates) : null,
     solUsd,
+    ...(quoteRate === undefined ? {} : { quoteRate }),
     // The mint of wrapped SOL states a supply of 0: such a coin has no market cap.
     marketCapSol: price.sol === null || supplyUi === 0 ? null : price.sol * supplyUi,
     marketCapUsd: price.usd === null || supplyUi === 0 ? null : price.usd * supplyUi,
@@ -144,12 +147,12 @@ function progressOf({ from, to }: CurveGoal, reserve: bigint): number {
 
 const unknownValue = { sol: null, usd: null } as const;
 
-function poolsOf(view: MintView, isOfNow: boolean, solUsd: SolUsdNow | null): TokenInfo['pools'] {
-  return view.pools(solUsd?.price ?? null).map((state) => {
+function poolsOf(view: MintView, isOfNow: boolean, rates: Rates): TokenInfo['pools'] {
+  return view.pools(rates).map((state) => {
     const isOver = isCompleteCurve(view, state);
     const priceQuote = isOfNow && !isOver ? state.priceQuote : null;
-    const price = priceQuote === null ? unknownValue : inSolAndUsd(priceQuote, state.quoteMint, solUsd?.price ?? null);
-    const liquidity = isOfNow && !isOver ? liquidityOf(state, view.facts, solUsd) : unknownValue;
+    const price = priceQuote === null ? unknownValue : inSolAndUsd(priceQuote, state.quoteMint, rates);
+    const liquidity = isOfNow && !isOver ? liquidityOf(state, view.facts, rates) : unknownValue;
     return {
       venue: state.venue,
       poolAddress: state.address,
@@ -164,10 +167,10 @@ function poolsOf(view: MintView, isOfNow: boolean, solUsd: SolUsdNow | null): To
   });
 }
 
-function liquidityOf(state: PoolState, { pools }: TokenFacts, solUsd: SolUsdNow | null): Pick<PriceNow, 'sol' | 'usd'> {
+function liquidityOf(state: PoolState, { pools }: TokenFacts, rates: Rates): Pick<PriceNow, 'sol' | 'usd'> {
   // The events of concentrated liquidity have no reserves.
   const held = heldUi(state, pools.find(({ address }) => address === state.address)?.quoteHeld ?? null);
-  return held === null ? unknownValue : inSolAndUsd(held, state.quoteMint, solUsd?.price ?? null);
+  return held === null ? unknownValue : inSolAndUsd(held, state.quoteMint, rates);
 }
 
 function offChainOf({ description, image, twitter, telegram, website }: OffChainMetadata): TokenInfo['offChain'] {

@@ -252,7 +252,7 @@ export class TokenBook {
     const stored = await summary;
     const price = stored === null ? null : this.#priceOf(mint, stored);
     const counted = stored?.minutes.at(-1)?.close ?? null;
-    const token = new MintView(plan, outcome.facts, price, counted, this.#options.clock.steadyMs());
+    const token = new MintView(plan, outcome.facts, price, counted, this.#options.health.coins, this.#options.clock.steadyMs());
     const isWhole = losses === this.#losses;
     this.#join(token, isWhole ? stored : null);
     // If the log lost entries during the read, the result is used for this answer only.

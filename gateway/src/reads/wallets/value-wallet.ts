@@ -4,7 +4,7 @@ import { shownStart } from './paper-balance.ts';
 import type { PaperBalance } from '../../store/sql/tables/orders/paper.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { maxHoldings, type Portfolio, type UnpricedReason } from '@sluice/shared/wire/rest/portfolio.ts';
-import type { MarketHealth, SolUsdNow } from '../market-health.ts';
+import type { MarketHealth } from '../market-health.ts';
 import { priceNow, type PriceNow } from '../tokens/render-token.ts';
 import type { HeldToken, WalletRead } from './wallet-reader.ts';
 import type { MintView } from '../tokens/mint-view.ts';
@@ -32,7 +32,7 @@ export function valueWallet(values: WalletValues): Portfolio {
   const solUsd = health.solUsd();
   const solAmount = toUi(read.lamports, solDecimals);
   const solValueUsd = solUsd === null ? null : solAmount * solUsd.price;
-  const all = read.held.map((held) => valueHolding(held, lookUp(held.mint), values, solUsd)).toSorted(byValue);
+  const all = read.held.map((held) => valueHolding(held, lookUp(held.mint), values)).toSorted(byValue);
   const listed = all.slice(0, maxHoldings);
   const valueSol = listed.reduce((sum, { valueSol: value }) => sum + (value ?? 0), solAmount);
   const usd = listed.reduce((sum, { valueUsd: value }) => sum + (value ?? 0), solValueUsd ?? 0);
@@ -67,13 +67,13 @@ function resultOf(paper: NonNullable<WalletValues['paper']>, valueSol: number): 
   return { ...start, resultSol, resultPct: start.startUiAmount > 0 ? (resultSol / start.startUiAmount) * 100 : null };
 }
 
-function valueHolding(held: HeldToken, found: LookedUp, { book, health, nowMs }: WalletValues, solUsd: SolUsdNow | null): Holding {
+function valueHolding(held: HeldToken, found: LookedUp, { book, health, nowMs }: WalletValues): Holding {
   const identity = found.token === null ? null : book.identityOf(found.token);
   const mint = found.token?.facts.token ?? null;
   const decimals = mint?.decimals ?? null;
   const uiAmount = decimals === null ? null : toUi(held.amount, decimals);
   const nft = mint !== null && mint.decimals === 0 && mint.supply === 1n;
-  const price = priceHolding(held.mint, found, nft, health, solUsd, nowMs);
+  const price = priceHolding(held.mint, found, nft, health, nowMs);
   const value = (of: number | null): number | null => (of === null || uiAmount === null ? null : of * uiAmount);
   return {
     mint: held.mint,
@@ -98,20 +98,13 @@ function valueHolding(held: HeldToken, found: LookedUp, { book, health, nowMs }:
 
 type HoldingPrice = Pick<PriceNow, 'sol' | 'usd'> & { readonly reason: UnpricedReason | null };
 
-function priceHolding(
-  mint: string,
-  found: LookedUp,
-  nft: boolean,
-  health: MarketHealth,
-  solUsd: SolUsdNow | null,
-  nowMs: number,
-): HoldingPrice {
+function priceHolding(mint: string, found: LookedUp, nft: boolean, health: MarketHealth, nowMs: number): HoldingPrice {
   const none = (reason: UnpricedReason): HoldingPrice => ({ sol: null, usd: null, reason });
   if (found.token === null) return none(found.reason);
   // The value of a quote coin needs no market, only the SOL/USD price.
-  if (quoteCoins.has(mint)) return { ...inSolAndUsd(1, mint, solUsd?.price ?? null), reason: null };
+  if (quoteCoins.has(mint)) return { ...inSolAndUsd(1, mint, health.rates()), reason: null };
   if (nft) return none('nft');
-  const { sol, usd, reason } = priceNow(found.token, health, solUsd, nowMs);
+  const { sol, usd, reason } = priceNow(found.token, health, health.rates(), nowMs);
   return { sol, usd, reason: reason === null && sol === null && usd === null ? 'unknown' : reason };
 }
 

@@ -71,6 +71,12 @@ const specs = {
     meaning: `Venues that ingest reads, comma-separated: ${inCode(decodedVenueNames)}. The logs of ${inCode(loggedVenueNames)} show their trades. Each trade of any other venue needs a source of whole transactions, or one more request to a node.`,
     example: loggedVenueNames.join(','),
   },
+  PRICE_POOLS: {
+    default: 'three pools each for SOL, USDT, USD1 and JitoSOL, as they are on mainnet',
+    meaning:
+      'Addresses of the pools that give the values of SOL and of other quote coins, comma-separated, in place of the built-in ones: Whirlpools or pools of Raydium CLMM in which one of the two coins is USDC or SOL. For a cluster that has others, or if the depth moved. The median of the pools counts, so name at least three for SOL: with one, whoever moves it sets all values in USD. Quote coins that are not built in have no value.',
+    example: 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE',
+  },
   TRADING: {
     default: '`live` on simnet, `off` on a real cluster',
     meaning:

@@ -87,6 +87,16 @@ const mainPool = Nullable(
   'Null if the main pool is not known.',
 );
 
+/** The value of a quote coin as pools show it. */
+export const QuoteRate = Nullable(
+  Closed({
+    price: Ui('SOL for one JitoSOL; USD (USDC) for one USDT or USD1.'),
+    slot: Slot(),
+    ageMs: Count('Age of that price when the event or the answer was made, milliseconds.'),
+  }),
+  'Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null.',
+);
+
 function event<P extends TProperties>(type: string, description: string, properties: P): TObject<P> {
   return Message(type, description, properties);
 }
@@ -138,6 +148,7 @@ export const PriceEvent = event('price', 'A price tick, from a trade or from a c
     Closed({ price: Ui('USD for one SOL.'), slot: Slot(), ageMs: Count('Age of that price when the event was made, milliseconds.') }),
     'The SOL/USD price that the USD values use; null if it is unknown.',
   ),
+  quoteRate: Type.Optional(QuoteRate),
   reserves: ReservesOrNull,
   depth,
 });

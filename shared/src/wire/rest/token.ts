@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Traits } from '../values/event-parts.ts';
-import { metadataFields, Reserves } from '../events/events.ts';
+import { metadataFields, QuoteRate, Reserves } from '../events/events.ts';
 import { defineEndpoint } from './endpoint.ts';
 import { Limit, priceNullMeaning, priceNullReasons, SolUsd, tokenRead, Venue } from './fields.ts';
 import {
@@ -197,6 +197,7 @@ export const TokenInfo = Titled('tokenInfo', {
     'Newest spot price of the main pool whose slot is confirmed, so that it cannot be retracted; null if there is no price, or if none was confirmed since this gateway knows the token.',
   ),
   solUsd: SolUsd,
+  quoteRate: Type.Optional(QuoteRate),
   marketCapSol: Nullable(
     Ui('Price times supply, in SOL.'),
     'Null if the price is, or if the mint states no supply, as that of wrapped SOL.',
