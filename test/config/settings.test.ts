@@ -53,6 +53,7 @@ describe('settings', () => {
       simnetSpeed: 1,
       memory: standardMemory,
       venues: venuesByLogs,
+      pricePools: null,
       sources: ['logs'],
       settleBy: 'blocks',
       grpc: null,
@@ -102,6 +103,13 @@ describe('settings', () => {
     expect(configOf({ SOLANA_RPC_URL: 'https://a.example.com', SOURCES: 'logs' }).venues).toEqual(venuesByLogs);
     expect(faultsOf({ SOURCES: 'logs,shreds' })).toEqual([expect.stringMatching(/^SOURCES: "shreds" is not one of logs, blocks, /)]);
     expect(faultsOf({ VENUES: 'pump,uniswap' })).toEqual([`VENUES: "uniswap" is not one of ${decodedVenueNames.join(', ')}`]);
+  });
+
+  it('name the pools that price coins, by their addresses', () => {
+    const pool = 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE';
+    expect(configOf({ PRICE_POOLS: ` ${pool} ` }).pricePools).toEqual([pool]);
+    expect(faultsOf({ PRICE_POOLS: `${pool},${pool}` })).toEqual(['PRICE_POOLS: has the same entry twice']);
+    expect(faultsOf({ PRICE_POOLS: `${pool},SOL/USDC` })).toEqual(['PRICE_POOLS: "SOL/USDC" is not an address']);
   });
 
   it('name endpoints of gRPC and their token, which no fault repeats', () => {

@@ -680,7 +680,7 @@ describe('SOL/USD', () => {
     expect(feed.current?.price).toBeCloseTo(300, 3);
     report(orca!, 302);
     expect([feed.current?.price, feed.pools.length]).toEqual([expect.closeTo(301, 3), 3]);
-    feed.take({ address: raydium[0]!, owner: whirlpoolProgram, data: whirlpoolBytes(1), slot: 9, receivedUs: nowMs * 1_000 });
+    feed.take({ address: raydium[0]!, owner: pumpProgram, data: whirlpoolBytes(1), slot: 9, receivedUs: nowMs * 1_000 });
     expect([feed.refused, feed.current?.price]).toEqual([1, expect.closeTo(301, 3)]);
   });
 

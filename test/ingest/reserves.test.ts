@@ -297,7 +297,7 @@ describe('reserves without a price', () => {
     const trade: TokenTrade = { side: 'buy', trader: addressOf('trader'), ...amounts, ...state, ...rest };
     const priceless = tradeEvent(seen, '0', market, trade, noRates, false);
     expect(priceless).toMatchObject({ priceQuote: null, priceSol: null, priceUsd: null, marketCapSol: null, marketCapUsd: null });
-    expect(tradePrice(priceless, null)).toBeNull();
+    expect(tradePrice(priceless, noRates)).toBeNull();
     expect([...Value.Errors(eventSchemas.trade, priceless)]).toEqual([]);
     const { json, msgpack } = new EventView(encodeEvent(priceless));
     expect(JSON.parse(Buffer.from(json).toString())).toEqual(priceless);
@@ -340,7 +340,7 @@ describe('the depth of a pool', () => {
   const published = (flipped: boolean) => {
     const trade = tokenTrade({ ...swap, trader: addressOf('trader'), ...amounts, ...state }, flipped);
     const made = tradeEvent(seen, '0', market, trade, noRates, false);
-    return [made, tradePrice(made, null)!] as const;
+    return [made, tradePrice(made, noRates)!] as const;
   };
 
   it('is published where reserves do not determine it, in the coin of the price', () => {

@@ -76,7 +76,8 @@ export function isReversedPair(baseMint: string, quoteMint: string): boolean {
  */
 export function quoteInSol(amount: number, quoteMint: string, priceQuote: number | null, priceSol: number | null): number | null {
   if (quoteMint === wrappedSolMint) return amount;
-  return priceQuote === null || priceSol === null || priceQuote === 0 ? null : amount * (priceSol / priceQuote);
+  if (!valuedCoins.has(quoteMint) || priceQuote === null || priceSol === null || priceQuote === 0) return null;
+  return amount * (priceSol / priceQuote);
 }
 
 /** The same for raw quote coins; null also if the amount is. */
