@@ -236,7 +236,7 @@ export interface Price {
     /** USD for one SOL. UI number (float64). */
     readonly price: number;
     readonly slot: number;
-    /** Age of that price when the event was made, milliseconds. */
+    /** Age of that price when the event or the answer was made, milliseconds. */
     readonly ageMs: number;
   } | null;
   /** Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null. */

@@ -13,7 +13,7 @@ import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.t
 import { solPricePool } from '@sluice/venues/registry.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { decodeWhirlpool } from '../../venues/src/orca/whirlpool/decode.ts';
-import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
+import { coinPriceOf } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/values/intervals.ts';
 import type { NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
@@ -252,7 +252,7 @@ describe.each(['one process', 'redis'] as const)('reads over a bus of %s', (on) 
         30_000,
       );
       const { owner, data } = simnet.chain.account(solPricePool.address)!;
-      const now = solUsdOf({ address: solPricePool.address, owner, data, slot: 1, receivedUs: 1 });
+      const now = coinPriceOf({ owner, data })!.price;
       expect(result).toMatchObject({
         venue: 'orca-whirlpool',
         poolAddress: solPricePool.address,

@@ -8,8 +8,11 @@ import { pump as pumpVenue } from '../../venues/src/pump/curve/index.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import type { DecodedConstants, Venue } from '@sluice/venues/seam/venue.ts';
 import type { MigrationEvent, NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
-import { capsOf, valuation } from '../../ingest/src/pipeline/price.ts';
-import { agreedPrice, SolUsdFeed, solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
+import { setCaps } from '../../ingest/src/pipeline/main-pools.ts';
+import { valuation } from '../../ingest/src/pipeline/price.ts';
+import { firstMain } from '@sluice/shared/market/pools/main-pool.ts';
+import { SettledPrice } from '@sluice/shared/market/pools/settled-price.ts';
+import { agreedPrice, coinPriceOf, SolUsdFeed } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { pricePools, solPricePool } from '@sluice/venues/registry.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { until } from '../support/until.ts';
@@ -83,9 +86,26 @@ function ammBuy(overrides: Partial<Parameters<typeof ammTradeEventBytes>[0]> = {
 }
 
 it('a mint that states no supply, as that of wrapped SOL, has a price and no market cap', () => {
-  expect(valuation(200, usdcMint, { solUsd: null })).toMatchObject({ priceUsd: 200, marketCapUsd: null });
-  expect(capsOf(200, usdcMint, 0n, 9, { solUsd: null })).toMatchObject({ marketCapUsd: null });
-  expect(capsOf(200, usdcMint, 10n ** 9n, 9, { solUsd: null })).toMatchObject({ marketCapSol: null, marketCapUsd: 200 });
+  const rates = { solUsd: null, solUsdAt: null, coins: new Map() };
+  expect(valuation(200, usdcMint, rates)).toMatchObject({ priceUsd: 200, priceSol: null });
+  const token = { ...createHarness().pipeline.book.token(mintAddress), decimals: 9, settled: new SettledPrice(9, 200, null) };
+  const main = firstMain({
+    pool: 'orca-whirlpool',
+    poolAddress,
+    quoteMint: usdcMint,
+    depthSol: 1,
+    priceQuote: 200,
+    priceUsd: 200,
+    sizeSol: 1,
+    atS: 1,
+  });
+  const caps = (supply: bigint) => {
+    const event = { slot: 9, marketCapSol: null, marketCapUsd: null };
+    setCaps({ ...token, main, supply }, event, rates);
+    return event;
+  };
+  expect(caps(0n)).toMatchObject({ marketCapSol: null, marketCapUsd: null });
+  expect(caps(10n ** 9n)).toMatchObject({ marketCapSol: null, marketCapUsd: 200 });
 });
 
 describe('curves', () => {
@@ -632,6 +652,7 @@ function clmmBytes(usdPerSol: number): Buffer {
 }
 
 describe('SOL/USD', () => {
+  const solUsdOf = (of: Parameters<typeof coinPriceOf>[0]): number | null => coinPriceOf(of)?.price ?? null;
   const state = { address: solPricePool.address, owner: whirlpoolProgram, slot: 1, receivedUs: nowMs * 1000 };
 
   it('is read from the pool of SOL and USDC, and from nothing else', () => {

@@ -4,7 +4,7 @@ import { globalConfig, programId as ammProgram, feeConfig as ammFeeConfig } from
 import { eventCpiTag, feeConfig, globalAddress, programId as pumpProgram } from '@sluice/venues/pump/curve/program.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { solPricePool } from '@sluice/venues/registry.ts';
-import { solUsdOf } from '@sluice/ingest/pipeline/sol-usd.ts';
+import { coinPriceOf } from '@sluice/ingest/pipeline/sol-usd.ts';
 import { pumpAccounts, pumpAmmAccounts, pumpAmmEvents, pumpAmmIdl, pumpEvents, pumpIdl } from '../golden/anchor.ts';
 import type { TransactionRecord } from './chain.ts';
 import { feeConfigData } from './programs/fee-schedule.ts';
@@ -136,7 +136,7 @@ test('the SOL/USDC pool has the real layout, and its price drifts a little', () 
     chain.advance();
     const { address } = solPricePool;
     const { owner, data } = chain.account(address)!;
-    const price = solUsdOf({ address, owner, data, slot: 1, receivedUs: 1 });
+    const price = coinPriceOf({ owner, data })!.price;
     if (price === null) throw new Error('not a pool with a price');
     prices.add(price);
   }

@@ -10,7 +10,8 @@ import {
   type PoolPrice,
 } from '@sluice/shared/market/pools/main-pool.ts';
 import { SettledPrice } from '@sluice/shared/market/pools/settled-price.ts';
-import { inSol, inUsd, valuedCoins } from '@sluice/shared/wire/values/money.ts';
+import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
+import { finite, inSol, inUsd, valuedCoins } from '@sluice/shared/wire/values/money.ts';
 import { poolsAt, type PoolPlace } from '@sluice/venues/kit/pool-accounts.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { priceOf } from '@sluice/venues/seam/price.ts';
@@ -18,7 +19,7 @@ import type { PriceState, Venue } from '@sluice/venues/seam/venue.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import type { OutgoingPool } from '../publisher/outgoing.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
-import { capsOf, ratesAt, type EventRates } from './price.ts';
+import { ratesAt, valuation, type EventRates } from './price.ts';
 import type { Pool, Token } from './pools.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
 
@@ -201,8 +202,10 @@ export function setCaps(
   event: Pick<PriceEvent, 'slot' | 'marketCapSol' | 'marketCapUsd'>,
   rates: EventRates,
 ): void {
-  if (main === null || settled === null) return;
-  const { marketCapSol, marketCapUsd } = capsOf(settled.at(event.slot), main.quoteMint, supply, decimals!, rates);
-  event.marketCapSol = marketCapSol;
-  event.marketCapUsd = marketCapUsd;
+  // The mint of wrapped SOL states a supply of 0: such a coin has no market cap.
+  if (main === null || settled === null || supply === null || supply === 0n) return;
+  const tokens = toUi(supply, decimals!);
+  const { priceSol, priceUsd } = valuation(settled.at(event.slot), main.quoteMint, rates);
+  event.marketCapSol = priceSol === null ? null : finite(priceSol * tokens);
+  event.marketCapUsd = priceUsd === null ? null : finite(priceUsd * tokens);
 }

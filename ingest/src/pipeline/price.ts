@@ -1,5 +1,4 @@
 import { inSol, inUsd, type Rates } from '@sluice/shared/wire/values/money.ts';
-import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solUsdAt, type SolUsdAt, type SolUsdFeed } from './sol-usd.ts';
 
 export interface Valuation {
@@ -29,26 +28,4 @@ export function valuation(priceQuote: number | null, quoteMint: string, rates: R
   const priceSol = inSol(priceQuote, quoteMint, rates);
   const priceUsd = inUsd(priceQuote, quoteMint, rates);
   return { priceQuote, priceSol, priceUsd, marketCapSol: null, marketCapUsd: null };
-}
-
-/** The value of all tokens (`supply`: raw units) at a price of one token. */
-export function capsOf(
-  priceQuote: number,
-  quoteMint: string,
-  supply: bigint | null,
-  decimals: number,
-  rates: Rates,
-): Pick<Valuation, 'marketCapSol' | 'marketCapUsd'> {
-  // The mint of wrapped SOL states a supply of 0: such a coin has no market cap.
-  if (supply === null || supply === 0n) return noPrice;
-  const tokens = toUi(supply, decimals);
-  const { priceSol, priceUsd } = valuation(priceQuote, quoteMint, rates);
-  return {
-    marketCapSol: priceSol === null ? null : finite(priceSol * tokens),
-    marketCapUsd: priceUsd === null ? null : finite(priceUsd * tokens),
-  };
-}
-
-function finite(value: number): number | null {
-  return Number.isFinite(value) ? value : null;
 }

@@ -49,15 +49,9 @@ interface CoinPrice {
 }
 
 /** What the account of a pool says about a coin; null if it is no such pool or has no liquidity. */
-function priceAt({ owner, data }: AccountState): CoinPrice | null {
+export function coinPriceOf({ owner, data }: Pick<AccountState, 'owner' | 'data'>): CoinPrice | null {
   const decoded = venueByProgram.get(owner)?.decodeAccount(data);
   return decoded?.kind === 'decoded' && decoded.account.type === 'pool' ? coinPrice(decoded.account) : null;
-}
-
-/** USD for one SOL by the account of a pool of SOL and USDC; null if it is no such pool or has no liquidity. */
-export function solUsdOf(state: AccountState): number | null {
-  const found = priceAt(state);
-  return found?.coin.mint === wrappedSolMint ? found.price : null;
 }
 
 /**
@@ -130,7 +124,7 @@ export class SolUsdFeed {
   /** A slot far ahead of a price that was just received is invalid. One far behind it shows that the price's own slot was invalid. */
   take(state: AccountState): void {
     const pool = this.#byAddress.get(state.address);
-    const shown = priceAt(state);
+    const shown = coinPriceOf(state);
     const atMs = Math.round(state.receivedUs / 1000);
     const fresh = pool?.last != null && atMs - pool.last.atMs < refreshAfterMs ? pool.last : null;
     if (pool === undefined || shown === null || (fresh !== null && state.slot - fresh.slot > maxLateSlots)) {

@@ -216,7 +216,7 @@ class PriceSolUsd(TypedDict):
     """USD for one SOL. UI number (float64)."""
     slot: int
     ageMs: int
-    """Age of that price when the event was made, milliseconds."""
+    """Age of that price when the event or the answer was made, milliseconds."""
 
 
 class QuoteRate(TypedDict):

@@ -87,13 +87,11 @@ const mainPool = Nullable(
   'Null if the main pool is not known.',
 );
 
+const Rate = (price: string) =>
+  Closed({ price: Ui(price), slot: Slot(), ageMs: Count('Age of that price when the event or the answer was made, milliseconds.') });
 /** The value of a quote coin as pools show it. */
 export const QuoteRate = Nullable(
-  Closed({
-    price: Ui('SOL for one JitoSOL; USD (USDC) for one USDT or USD1.'),
-    slot: Slot(),
-    ageMs: Count('Age of that price when the event or the answer was made, milliseconds.'),
-  }),
+  Rate('SOL for one JitoSOL; USD (USDC) for one USDT or USD1.'),
   'Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null.',
 );
 
@@ -144,10 +142,7 @@ export const PriceEvent = event('price', 'A price tick, from a trade or from a c
   ...valuation,
   priceQuote,
   mainPool,
-  solUsd: Nullable(
-    Closed({ price: Ui('USD for one SOL.'), slot: Slot(), ageMs: Count('Age of that price when the event was made, milliseconds.') }),
-    'The SOL/USD price that the USD values use; null if it is unknown.',
-  ),
+  solUsd: Nullable(Rate('USD for one SOL.'), 'The SOL/USD price that the USD values use; null if it is unknown.'),
   quoteRate: Type.Optional(QuoteRate),
   reserves: ReservesOrNull,
   depth,

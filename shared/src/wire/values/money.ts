@@ -34,27 +34,21 @@ export interface Rates {
   readonly coins?: ReadonlyMap<string, { readonly price: number } | null>;
 }
 
-/** An amount of whole quote coins in the unit of the coin; null if its value is unknown. */
-function inUnit(amount: number, { mint, isMoney }: QuoteCoin, { coins }: Rates): number | null {
-  if (isMoney) return amount;
-  const rate = coins?.get(mint) ?? null;
-  return rate === null ? null : amount * rate.price;
+/** Value in a unit of an amount of whole quote coins; null if the coin has no known value, or needs a SOL/USD price and there is none. */
+function valueIn(unit: QuoteCoin['unit'], amount: number, quoteMint: string, { solUsd, coins }: Rates): number | null {
+  const coin = valuedCoins.get(quoteMint);
+  const rate = coin?.isMoney === true ? 1 : coins?.get(quoteMint)?.price;
+  if (coin === undefined || rate === undefined) return null;
+  if (coin.unit === unit) return finite(amount * rate);
+  return solUsd === null ? null : finite(unit === 'usd' ? amount * rate * solUsd : (amount * rate) / solUsd);
 }
 
-/** Value in SOL of an amount of whole quote coins; null if the coin has no known value, or needs a SOL/USD price and there is none. */
 export function inSol(amount: number, quoteMint: string, rates: Rates): number | null {
-  const coin = valuedCoins.get(quoteMint);
-  const units = coin === undefined ? null : inUnit(amount, coin, rates);
-  if (units === null || coin!.unit === 'sol') return finite(units);
-  return rates.solUsd === null ? null : finite(units / rates.solUsd);
+  return valueIn('sol', amount, quoteMint, rates);
 }
 
-/** Value in USD of an amount of whole quote coins; null if the coin has no known value, or needs a SOL/USD price and there is none. */
 export function inUsd(amount: number, quoteMint: string, rates: Rates): number | null {
-  const coin = valuedCoins.get(quoteMint);
-  const units = coin === undefined ? null : inUnit(amount, coin, rates);
-  if (units === null || coin!.unit === 'usd') return finite(units);
-  return rates.solUsd === null ? null : finite(units * rates.solUsd);
+  return valueIn('usd', amount, quoteMint, rates);
 }
 
 /** Both values of an amount of whole quote coins. */
@@ -86,6 +80,6 @@ export function rawInSol(rawQuote: number | null, quoteMint: string, priceQuote:
   return coin === undefined || rawQuote === null ? null : quoteInSol(rawQuote / 10 ** coin.decimals, quoteMint, priceQuote, priceSol);
 }
 
-function finite(value: number | null): number | null {
+export function finite(value: number): number | null {
   return Number.isFinite(value) ? value : null;
 }
