@@ -1,6 +1,7 @@
 import { associatedTokenProgram, computeBudgetProgram, systemProgram, token2022Program } from '@sluice/shared/solana/well-known.ts';
-import { feeProgram, programId } from '@sluice/venues/pump/curve/program.ts';
-import { initialVirtualSol, initialVirtualToken, keyOf, signatureOf, tradeEventBytes } from './pump-frames.ts';
+import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { curveOf, feeProgram, programId } from '@sluice/venues/pump/curve/program.ts';
+import { createEventBytes, initialVirtualSol, initialVirtualToken, keyOf, signatureOf, tradeEventBytes } from './pump-frames.ts';
 
 const router = 'GMgnVFR8Jb39LoXsEVzb3DvBy3ywCmdmJquHUy1Lrkqb';
 
@@ -78,6 +79,31 @@ export function buyFrame(signature: string, slot: number, index: number): Buffer
     timestamp: 1_791_485_924 + index,
   });
   return Buffer.from(logsFrame(signature, slot, routedTradeLogs(event)));
+}
+
+/** The curve of a coin, by the name of its mint. */
+export function curveBytesOf(mint: string): Buffer {
+  return Buffer.from(decodeBase58(curveOf(encodeBase58(keyOf(mint))))!);
+}
+
+/** The event of a new coin, by the name of its mint. Its metadata have no address. */
+export function creationBytes(mint: string): Buffer {
+  return createEventBytes({
+    name: mint,
+    symbol: 'COIN',
+    uri: '',
+    mint: keyOf(mint),
+    curve: curveBytesOf(mint),
+    trader: keyOf('creator of coins'),
+    timestamp: 1_791_485_924,
+    tokenProgram: Buffer.from(decodeBase58(token2022Program)!),
+  });
+}
+
+/** The creation of a coin. */
+export function creationFrame(signature: string, slot: number, mint: string): Buffer {
+  const lines = ['Program log: Instruction: CreateV2', dataLine(creationBytes(mint))];
+  return Buffer.from(logsFrame(signature, slot, invoked(programId, 1, lines)));
 }
 
 /** `count` buys, each of another coin. */

@@ -1,5 +1,5 @@
 import type { Listed } from './listing.ts';
-import { Turns } from '../sources/turns.ts';
+import { Turns } from '@sluice/shared/runtime/clock/turns.ts';
 
 /**
  * Merges several lists, each in chain order, into one in chain order without repeats. Within a slot the indexes in the block decide, if

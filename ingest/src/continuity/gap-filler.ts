@@ -20,7 +20,7 @@ import { GapReader, type GapAnswer } from './gap-reader.ts';
 import { answersOf, confirmedSlot, listedSlots, listProgram, Unreachable, type Listed, type Listing } from './listing.ts';
 import type { Settlement } from './settlement.ts';
 import type { SlotLedger } from './slot-ledger.ts';
-import { Turns } from '../sources/turns.ts';
+import { Turns } from '@sluice/shared/runtime/clock/turns.ts';
 import { readWatermark, writeWatermark } from './watermark.ts';
 
 /** How often what was published is compared with what nodes have recorded. */

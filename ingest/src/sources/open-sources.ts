@@ -8,6 +8,7 @@ import { pricePools, venues as allVenues } from '@sluice/venues/registry.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { BlocksSource } from './blocks/blocks-source.ts';
 import { isRefusal, wholeBlock } from './blocks/confirmed-block.ts';
+import { TransactionDecoder } from './decode/transaction-decoder.ts';
 import { GrpcSource } from './grpc/grpc-source.ts';
 import { BlockFeed } from './pubsub/block-feed.ts';
 import type { PubSubFeed } from './pubsub/feed.ts';
@@ -72,12 +73,13 @@ export function openSources({ config, names, venues, newestSlot, clock, log }: S
   const accountsBy = (['logs', 'transaction-subscribe', 'grpc'] as const).find((name) => names.includes(name));
   const accountsOf = (name: string): Pick<PubSubOptions, 'programs' | 'accounts'> =>
     name === accountsBy ? watched : { programs: [], accounts: [] };
-  const byPubSub = (feed: PubSubFeed): Source => new PubSubSource({ feed, urls: wsUrls, ...accountsOf(feed.name), log });
+  const byPubSub = (feed: PubSubFeed, decoder: TransactionDecoder | null = new TransactionDecoder(venues)): Source =>
+    new PubSubSource({ feed, urls: wsUrls, ...accountsOf(feed.name), decoder, log });
   const textPrefixes = venues.flatMap(({ records: { textPrefix } }) => (textPrefix === null ? [] : [`Program log: ${textPrefix}`]));
   const open: Readonly<Record<SourceName, () => Source>> = {
     logs: () => byPubSub(new LogsFeed(programs, textPrefixes)),
     'transaction-subscribe': () => byPubSub(new TransactionFeed(programs)),
-    'block-subscribe': () => byPubSub(new BlockFeed(programs)),
+    'block-subscribe': () => byPubSub(new BlockFeed(programs), null),
     blocks: () => new BlocksSource({ rpcs: httpUrls.map((url) => createRpc([url], { timeoutMs: blockTimeoutMs })), programs, clock, log }),
     grpc: () => {
       const { programs: accountPrograms, accounts } = accountsOf('grpc');

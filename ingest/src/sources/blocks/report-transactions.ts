@@ -1,4 +1,4 @@
-import { Turns } from '../turns.ts';
+import { Turns } from '@sluice/shared/runtime/clock/turns.ts';
 import { urgentFirst } from '../decode/urgent.ts';
 import type { BlockItem } from './block-reader.ts';
 import type { WholeSighting } from '../sighting.ts';

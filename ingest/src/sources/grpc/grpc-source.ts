@@ -3,16 +3,15 @@ import { shownHost } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import type { EndpointState, SocketCounts } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
 import { programUrl } from '@sluice/shared/runtime/thread/programs.ts';
 import { beginThread, RestartingThread } from '@sluice/shared/runtime/thread/restarting-thread.ts';
-import { isUrgent, poolsOf } from '../decode/urgent.ts';
-import { Turns } from '../turns.ts';
+import type { Decoding } from '../decode/transaction-decoder.ts';
+import { mayOvertake } from '../decode/urgent.ts';
+import { Arrivals } from '@sluice/shared/runtime/collections/arrivals.ts';
 import { Endpoints, type Endpoint } from '../pubsub/endpoints.ts';
 import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from '../source.ts';
 import type { GrpcFilters } from './messages.ts';
 import type { ReadUpdate } from './read-update.ts';
 import type { FromReader, ReaderSettings, ToReader, UpdateBatch } from './reader.ts';
 
-/** Updates that are processed between two checks of the time. */
-const stepsPerCheck = 8;
 /** Megabytes of the thread's heap. A thread that exceeds them ends, and is started again. Its buffers have bounds of their own. */
 const maxHeapMb = 128;
 const endWithinMs = 1_000;
@@ -49,8 +48,11 @@ export class GrpcSource implements Source {
   readonly #counts: SourceCounts = noCounts();
   readonly #endpoints: Endpoints;
   readonly #all: readonly RemoteEndpoint[];
-  readonly #batches: UpdateBatch[] = [];
-  #isTaking = false;
+  /** What waits is bounded by what the reader passes on before its bytes are taken. */
+  readonly #arrivals = new Arrivals<Arrived>({
+    read: (one) => this.#takeArrived(one),
+    mayOvertake: (one, waiting) => mayOvertake(one, waiting, contentsOf),
+  });
   #sink!: SourceSink;
   #link!: ReaderLink;
   #signal!: AbortSignal;
@@ -85,8 +87,8 @@ export class GrpcSource implements Source {
   #take(message: FromReader): void {
     const from = this.#all[message.endpoint]!;
     if (message.kind === 'updates') {
-      this.#batches.push(this.#batches.length === 0 ? message : this.#withoutUrgent(message));
-      if (!this.#isTaking) void this.#takeBatches();
+      for (const update of message.updates) this.#arrivals.push({ update, of: message });
+      this.#arrivals.push({ update: null, of: message });
     } else if (message.kind === 'state') from.setState(message.isUp ? 'up' : 'down', message.reason);
     else if (message.kind === 'counts') from.counts = message.counts;
     else this.#missed(from, message.fromSlot, message.toSlot);
@@ -100,44 +102,13 @@ export class GrpcSource implements Source {
     if (!isCovered) this.#endpoints.missed(fromSlot, toSlot);
   }
 
-  /** Others wait: takes the urgent transactions that may overtake them, and returns the rest of the batch. */
-  #withoutUrgent(batch: UpdateBatch): UpdateBatch {
-    const urgent = batch.updates.filter((update) => update.kind === 'transaction' && isUrgent(update.contents));
-    if (urgent.length === 0) return batch;
-    const rest: ReadUpdate[] = [];
-    const waiting = new Set(this.#batches.flatMap(({ updates }) => updates.flatMap(poolsOfUpdate)));
-    const newestSlot = this.#options.newestSlot();
-    for (const update of batch.updates) {
-      const pools = poolsOfUpdate(update);
-      if (urgent.includes(update) && !pools.some((pool) => waiting.has(pool))) this.#takeFrom(batch, update, newestSlot);
-      else {
-        for (const pool of pools) waiting.add(pool);
-        rest.push(update);
-      }
+  #takeArrived({ update, of: { endpoint, receivedUs, bytes } }: Arrived): void {
+    if (this.#signal.aborted) return;
+    if (update === null) this.#link.post({ kind: 'taken', endpoint, bytes });
+    else if (!this.#takeUpdate(this.#all[endpoint]!, update, receivedUs, this.#options.newestSlot() - lateSlots)) {
+      this.#counts.malformed++;
+      this.#link.post({ kind: 'fault', endpoint });
     }
-    return { ...batch, updates: rest };
-  }
-
-  #takeFrom({ endpoint, receivedUs }: UpdateBatch, update: ReadUpdate, newestSlot: number): void {
-    if (this.#takeUpdate(this.#all[endpoint]!, update, receivedUs, newestSlot - lateSlots)) return;
-    this.#counts.malformed++;
-    this.#link.post({ kind: 'fault', endpoint });
-  }
-
-  /** In order, and in turns. What waits is bounded by what the reader passes on before its bytes are taken. */
-  async #takeBatches(): Promise<void> {
-    this.#isTaking = true;
-    const turns = new Turns(stepsPerCheck);
-    for (let batch = this.#batches[0]; batch !== undefined && !this.#signal.aborted; batch = this.#batches[0]) {
-      const newestSlot = this.#options.newestSlot();
-      for (const update of batch.updates) {
-        this.#takeFrom(batch, update, newestSlot);
-        if (turns.isOver) await turns.pass();
-      }
-      this.#batches.shift();
-      this.#link.post({ kind: 'taken', endpoint: batch.endpoint, bytes: batch.bytes });
-    }
-    this.#isTaking = false;
   }
 
   /** False if the update has no valid content. */
@@ -177,9 +148,14 @@ export class GrpcSource implements Source {
   }
 }
 
-function poolsOfUpdate(update: ReadUpdate): readonly string[] {
-  return update.kind === 'transaction' ? poolsOf(update.contents) : [];
+/** An update, or, if it is null, the end of a batch. */
+interface Arrived {
+  readonly update: ReadUpdate | null;
+  readonly of: UpdateBatch;
+  readonly bytes?: Uint8Array;
 }
+
+const contentsOf = ({ update }: Arrived): Decoding | null => (update?.kind === 'transaction' ? update.contents : null);
 
 /** An endpoint, as the reader reports it. */
 class RemoteEndpoint implements Endpoint {

@@ -1,7 +1,12 @@
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import { RpcSocket, type ReportedSlot, type SocketHandlers } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
+import { RpcSocket, type ReceivedFrame, type ReportedSlot, type SocketHandlers } from '@sluice/shared/solana/pubsub/rpc-socket.ts';
+import { parseFrame } from '@sluice/shared/solana/pubsub/frame-shape.ts';
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
+import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { accountSubscription, slotSubscription, type Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
+import type { Decoding, TransactionDecoder } from '../decode/transaction-decoder.ts';
+import { looksUrgent, mayOvertake } from '../decode/urgent.ts';
 import { Endpoints, type Endpoint } from './endpoints.ts';
 import { noCounts, type Source, type SourceCounts, type SourceHealth, type SourceSink } from '../source.ts';
 import {
@@ -12,6 +17,7 @@ import {
   readProgramNotification,
   type WatchedProgram,
 } from './accounts.ts';
+import { readLogsNotification } from './logs.ts';
 import type { FeedEndpoint, PubSubFeed } from './feed.ts';
 
 export interface PubSubOptions {
@@ -22,6 +28,8 @@ export interface PubSubOptions {
   readonly programs: readonly WatchedProgram[];
   /** Further accounts to subscribe to. */
   readonly accounts: readonly string[];
+  /** Null for a feed whose frames are read when they arrive. */
+  readonly decoder: TransactionDecoder | null;
   readonly log: Logger;
 }
 
@@ -61,7 +69,14 @@ export class PubSubSource implements Source {
   }
 
   #handlersOf(index: number, socket: () => RpcSocket): SocketHandlers {
-    const { feed } = this.#options;
+    const { feed, decoder } = this.#options;
+    // A frame is decoded once, however many others want to overtake it.
+    const decoded = new WeakMap<ReceivedFrame, Decoding | 'nothing'>();
+    const contentsOf = (frame: ReceivedFrame): Decoding | null => {
+      const contents = decoded.get(frame) ?? decodeNotification(frame.bytes, decoder!) ?? 'nothing';
+      decoded.set(frame, contents);
+      return contents === 'nothing' ? null : contents;
+    };
     const endpoints = this.#endpoints;
     const from: FeedEndpoint = {
       index,
@@ -76,6 +91,7 @@ export class PubSubSource implements Source {
       missed: (slot) => endpoints.missed(slot - 1, slot),
     };
     return {
+      ...(decoder && { mayOvertake: (frame, waiting) => looksUrgent(frame.bytes) && mayOvertake(frame, waiting, contentsOf) }),
       takeFrame: (frame: Buffer, receivedUs: number): boolean => feed.takeFrame?.(frame, receivedUs, from) ?? false,
       onNotification: (method: string, params: unknown, receivedUs: number, subscription: Subscription | null): void => {
         if (method === feed.method) feed.takeNotification(params, receivedUs, from);
@@ -104,6 +120,16 @@ export class PubSubSource implements Source {
     if (slot === null || !from.isPossible(slot)) from.malformed();
     else if (!this.#endpoints.confirmed(endpoint, slot)) this.#counts.malformed++;
   }
+}
+
+/** What a notification of logs or of a whole transaction shows. */
+function decodeNotification(bytes: Buffer, decoder: TransactionDecoder): Decoding | null {
+  const frame = parseFrame(bytes);
+  const params = isRecord(frame) ? frame['params'] : null;
+  const logs = readLogsNotification(params);
+  if (typeof logs === 'object') return decoder.readLogs(logs.logs);
+  const view = readTransaction(isRecord(params) && isRecord(params['result']) ? params['result']['transaction'] : null);
+  return view.kind === 'malformed' ? null : decoder.read(view);
 }
 
 function subscriptionsOf({ feed, programs, accounts }: PubSubOptions): Subscription[] {

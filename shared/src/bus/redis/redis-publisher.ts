@@ -69,6 +69,8 @@ export class RedisPublisher implements BusPublisher {
   readonly #encoder = new BatchEncoder();
   readonly #closing = new AbortController();
   readonly #keys: string[];
+  /** For each epoch that this publisher begins. A new one for each batch would cost more than to encode an event. */
+  readonly #epochEnding = epochEnding();
   #queue: Call[] = [];
   #queuedEntries = 0;
   #queuedBytes = 0;
@@ -126,8 +128,8 @@ export class RedisPublisher implements BusPublisher {
   }
 
   async #run(): Promise<void> {
-    // Collects everything that this turn of the event loop publishes.
-    await new Promise((resolve) => setImmediate(resolve));
+    // Collects everything that is published before this call stack ends.
+    await null;
     while (this.#queue.length > 0 && !this.#closing.signal.aborted) {
       const batch = this.#take();
       this.#encoder.encode(batch.entries);
@@ -207,7 +209,7 @@ export class RedisPublisher implements BusPublisher {
     const { counts } = this.#encoder;
     const args = [
       formatVersion,
-      epochEnding(),
+      this.#epochEnding,
       known.at?.epoch ?? '',
       known.at?.offset ?? 0,
       leaseTerm?.epoch ?? '',

@@ -11,6 +11,15 @@ export function methodAtHead(frame: Buffer): string | null {
   return methodForm.exec(frame.toString('latin1', 0, headBytes))?.[1] ?? null;
 }
 
+/** Null if it is not JSON. */
+export function parseFrame(frame: Buffer): unknown {
+  try {
+    return JSON.parse(frame.toString());
+  } catch {
+    return null;
+  }
+}
+
 const zero = 48;
 const tail = '}}';
 

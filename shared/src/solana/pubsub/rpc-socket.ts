@@ -1,4 +1,5 @@
-import { WebSocket, type RawData } from 'ws';
+import { WebSocket } from 'ws';
+import { Arrivals } from '../../runtime/collections/arrivals.ts';
 import { systemClock, type Clock } from '../../runtime/clock/clock.ts';
 import type { Logger } from '../../runtime/log/log.ts';
 import { isTooDeep } from '../rpc/answers/nesting.ts';
@@ -6,7 +7,7 @@ import { nodeTextOf, shownHost } from '../rpc/answers/node-text.ts';
 import { isRecord, isSlot } from '../encoding/json-forms.ts';
 import { newestPossibleSlot } from '../newest-slot.ts';
 import { FrameFaults, type FrameAllowance, type FrameFault } from './frame-faults.ts';
-import { maxFrameDepth, methodAtHead } from './frame-shape.ts';
+import { maxFrameDepth, methodAtHead, parseFrame } from './frame-shape.ts';
 import { SubscriptionIds } from './subscription-ids.ts';
 import { longestFrameBytes, maxFrameBytes, shortFrameBytes, type Subscription } from './subscription.ts';
 
@@ -40,7 +41,16 @@ export interface ReportedSlot {
   readonly parent: number | null;
 }
 
+/** A frame as it arrived. */
+export interface ReceivedFrame {
+  readonly bytes: Buffer;
+  readonly isBinary: boolean;
+  readonly receivedUs: number;
+}
+
 export interface SocketHandlers {
+  /** Frames wait for their turn, and this one may be read before all that wait. Without this method, frames are read when they arrive. */
+  mayOvertake?(frame: ReceivedFrame, waiting: readonly ReceivedFrame[]): boolean;
   /** Returns true if it handled the frame without parsing it. */
   takeFrame?(frame: Buffer, receivedUs: number): boolean;
   /** A notification of a subscription. `subscription` is null if the endpoint used an id that it never returned. */
@@ -191,7 +201,15 @@ export class RpcSocket {
     }
     this.#socket = socket;
     socket.on('open', () => this.#subscribe(socket));
-    socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
+    const read = (frame: ReceivedFrame): void => this.#onFrame(socket, frame);
+    const mayOvertake = this.#options.handlers.mayOvertake?.bind(this.#options.handlers);
+    const arrivals = mayOvertake === undefined ? null : new Arrivals({ read, mayOvertake });
+    socket.on('message', (data, isBinary) => {
+      // The client's default binaryType is nodebuffer.
+      const frame = { bytes: data as Buffer, isBinary, receivedUs: this.#options.nowUs() };
+      if (arrivals === null) read(frame);
+      else arrivals.push(frame);
+    });
     for (const kind of ['ping', 'pong'] as const) socket.on(kind, () => this.#onControl());
     socket.on('error', (error) => this.#onError(socket, error));
     socket.on('close', (code) => this.#onFault(socket, `closed with ${code}`));
@@ -218,10 +236,10 @@ export class RpcSocket {
     if (this.#faults.isControlFlood(this.#clock.steadyMs())) this.fault('flood');
   }
 
-  #onMessage(data: RawData, isBinary: boolean): void {
-    const receivedUs = this.#options.nowUs();
+  #onFrame(socket: WebSocket, { bytes: frame, isBinary, receivedUs }: ReceivedFrame): void {
+    // A later connection has other subscriptions.
+    if (this.#options.signal.aborted || (this.#socket !== null && this.#socket !== socket)) return;
     this.counts.frames++;
-    const frame = data as Buffer; // the client's default binaryType is nodebuffer
     if (this.#faults.isFlood(frame.length, this.#clock.steadyMs())) return this.fault('flood');
     if (frame.length > shortFrameBytes && frame.length > this.#longest(methodAtHead(frame))) return this.fault('oversized');
     if (!isBinary && this.#options.handlers.takeFrame?.(frame, receivedUs) === true) {
@@ -229,12 +247,7 @@ export class RpcSocket {
       return;
     }
     if (isTooDeep(frame, maxFrameDepth)) return this.fault('deep');
-    let message: unknown;
-    try {
-      message = isBinary ? null : JSON.parse(frame.toString());
-    } catch {
-      message = null; // counted like any text that is not a JSON-RPC message
-    }
+    const message = isBinary ? null : parseFrame(frame);
     if (!isRecord(message)) return this.fault('malformed');
     const method = typeof message['method'] === 'string' ? message['method'] : null;
     if (frame.length > maxFrameBytes(method)) this.fault('oversized');
