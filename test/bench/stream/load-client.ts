@@ -15,6 +15,9 @@ export interface LoadOrder {
   readonly stalled?: number;
   /** One of this many events is timed. */
   readonly sampleEvery: number;
+  /** With what an event begins, and what is before the time from which its latency is measured; a trade, and the time of its publication. */
+  readonly mark?: string;
+  readonly timeMark?: string;
 }
 
 export type LoadReport =
@@ -27,7 +30,7 @@ export type LoadReport =
       readonly latencyMs: readonly number[];
     };
 
-const mark = Buffer.from('{"type":"trade"');
+let mark = Buffer.from('{"type":"trade"');
 const readBytes = 256 * 1024;
 /** Each socket sends an empty ping this often; its mask is zero. */
 const signEveryMs = 15_000;
@@ -35,15 +38,15 @@ const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
 let events = 0;
 let bytes = 0;
 let closed = 0;
-/** The time from `ts.published` to the read that returned the event, for one of `sampleEvery` events since the last count. */
+/** The time from `ts.published`, or another time, to the read that returned the event, for one of `sampleEvery` events since the last count. */
 let sampleEvery = 1;
-const publishedMark = Buffer.from('"published":');
+let timeMark = Buffer.from('"published":');
 let latencyMs: number[] = [];
 
 function sample(chunk: Buffer, from: number): void {
-  const at = chunk.indexOf(publishedMark, from);
+  const at = chunk.indexOf(timeMark, from);
   if (at === -1) return;
-  const published = Number.parseInt(chunk.toString('latin1', at + publishedMark.length, at + publishedMark.length + 20), 10);
+  const published = Number.parseInt(chunk.toString('latin1', at + timeMark.length, at + timeMark.length + 20), 10);
   // Cut by the end of the read.
   if (published > 1e15) latencyMs.push(performance.timeOrigin + performance.now() - published / 1_000);
 }
@@ -121,6 +124,8 @@ function open(order: LoadOrder, number: number, shared: Buffer): Promise<Socket>
 async function start(order: LoadOrder): Promise<void> {
   const shared = Buffer.allocUnsafeSlow(readBytes);
   ({ sampleEvery } = order);
+  if (order.mark !== undefined) mark = Buffer.from(order.mark);
+  if (order.timeMark !== undefined) timeMark = Buffer.from(order.timeMark);
   const perStep = 50;
   const sockets: Socket[] = [];
   for (let at = 0; at < order.sockets; at += perStep) {

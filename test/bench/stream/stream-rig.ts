@@ -34,9 +34,10 @@ export async function startServer(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   flags?: readonly string[],
+  isPinned = canPin,
 ): Promise<Server> {
   const node = [process.execPath, ...nodeArguments(program, flags), ...args];
-  const [command, ...rest] = canPin ? ['taskset', '-c', serverCore, ...node] : node;
+  const [command, ...rest] = isPinned ? ['taskset', '-c', serverCore, ...node] : node;
   const child = spawn(command!, rest, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   return await new Promise((resolve, reject) => {
     let output = '';
