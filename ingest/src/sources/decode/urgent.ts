@@ -2,9 +2,9 @@ import type { Decoding, LocatedEvent } from './transaction-decoder.ts';
 
 /** If more transactions wait, only what opens a pool overtakes them. */
 const maxCompared = 1_000;
-/** How logs name instructions that create, open or migrate. Other programs may have such names. */
+/** How logs name instructions that create, open or migrate. Other programs may have such names. A name has a bound, so that the search is linear. */
 const openingForm =
-  /(?:Instruction|initialize2): (?:Create(?:V2|\w*Pool)?|Initialize(?:V2|Instruction2|With\w+|\w*(?:Pool|LbPair)\w*)?|Migrat\w+)(?![A-Za-z])/;
+  /(?:Instruction|initialize2): (?:Create(?:V2|\w{0,40}Pool)?|Initialize(?:V2|Instruction2|With\w{1,40}|\w{0,40}(?:Pool|LbPair)\w{0,40})?|Migrat\w{1,40})(?![A-Za-z])/;
 
 /** Whether what a node sent may be urgent. It is decoded only then. */
 export function looksUrgent(bytes: Buffer): boolean {

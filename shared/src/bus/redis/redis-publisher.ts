@@ -129,7 +129,7 @@ export class RedisPublisher implements BusPublisher {
 
   async #run(): Promise<void> {
     // Collects everything that is published before this call stack ends.
-    await null;
+    await Promise.resolve();
     while (this.#queue.length > 0 && !this.#closing.signal.aborted) {
       const batch = this.#take();
       this.#encoder.encode(batch.entries);
