@@ -35,6 +35,11 @@ export class Arrivals<T extends { readonly bytes?: Uint8Array }> {
     if (!this.#isReading) void this.#readAll();
   }
 
+  /** Reads everything at once. */
+  readRest(): void {
+    while (this.#urgent.length + this.#others.length > 0) this.#readNext();
+  }
+
   async #readAll(): Promise<void> {
     this.#isReading = true;
     const turns = new Turns(stepsPerCheck);

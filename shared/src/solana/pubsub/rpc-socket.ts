@@ -212,7 +212,10 @@ export class RpcSocket {
     });
     for (const kind of ['ping', 'pong'] as const) socket.on(kind, () => this.#onControl());
     socket.on('error', (error) => this.#onError(socket, error));
-    socket.on('close', (code) => this.#onFault(socket, `closed with ${code}`));
+    socket.on('close', (code) => {
+      arrivals?.readRest();
+      this.#onFault(socket, `closed with ${code}`);
+    });
     this.#watchLater(this.#openedAtMs);
   }
 
@@ -237,8 +240,7 @@ export class RpcSocket {
   }
 
   #onFrame(socket: WebSocket, { bytes: frame, isBinary, receivedUs }: ReceivedFrame): void {
-    // A later connection has other subscriptions.
-    if (this.#options.signal.aborted || (this.#socket !== null && this.#socket !== socket)) return;
+    if (socket !== this.#socket) return;
     this.counts.frames++;
     if (this.#faults.isFlood(frame.length, this.#clock.steadyMs())) return this.fault('flood');
     if (frame.length > shortFrameBytes && frame.length > this.#longest(methodAtHead(frame))) return this.fault('oversized');
