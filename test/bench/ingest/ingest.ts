@@ -10,7 +10,8 @@ import { ask, pinToOthers, startMeasured, until, type Keeper } from './measured.
 
 const coins = 10_000;
 const passes = 8;
-const targetPerSecond = 25_000;
+const countingTarget = 25_000;
+const redisTarget = 40_000;
 /** Bytes on their way to the measured process before the sender waits. */
 const maxAheadBytes = 4 * 1024 * 1024;
 
@@ -73,12 +74,12 @@ async function measure(redisUrl: string | null, keeper: Keeper): Promise<IngestF
   }
 }
 
-function row(name: string, figure: IngestFigure, hasTarget = true): BenchRow {
+function row(name: string, figure: IngestFigure, target: number | null): BenchRow {
   return {
     name,
     figure: `${Math.round(figure.cpuPerSecond).toLocaleString('en')} notifications per second of CPU time`,
-    target: hasTarget ? `>= ${targetPerSecond.toLocaleString('en')}` : noTarget,
-    pass: !hasTarget || figure.cpuPerSecond >= targetPerSecond,
+    target: target === null ? noTarget : `>= ${target.toLocaleString('en')}`,
+    pass: target === null || figure.cpuPerSecond >= target,
     note: `${Math.round(figure.wallPerSecond).toLocaleString('en')}/s of wall-clock time; ${Math.round(figure.coldPerSecond).toLocaleString('en')} per second of CPU time in the first pass, when all ${coins.toLocaleString('en')} coins are new`,
   };
 }
@@ -96,8 +97,8 @@ async function throughRedis(keeper: Keeper): Promise<IngestFigure> {
 /** Ingest on one core: a pump buy's notification in, its trade and its price as JSON and MessagePack out. */
 export async function run(): Promise<BenchRow[]> {
   pinToOthers(process.pid);
-  const rows = [row('Ingest, with a bus that only counts events', await measure(null, 'other'))];
-  rows.push(row('Ingest through Redis', await throughRedis('other')));
-  rows.push(row("Ingest through Redis, with the thread that computes the market's state", await throughRedis('self'), false));
+  const rows = [row('Ingest, with a bus that only counts events', await measure(null, 'other'), countingTarget)];
+  rows.push(row('Ingest through Redis', await throughRedis('other'), redisTarget));
+  rows.push(row("Ingest through Redis, with the thread that computes the market's state", await throughRedis('self'), null));
   return rows;
 }
