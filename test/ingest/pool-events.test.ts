@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
+import type { TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { topicsOf, type PublishableEvent } from '../../ingest/src/publisher/outgoing.ts';
+import { noteBurnedLp } from '../../ingest/src/sources/decode/lp-tokens.ts';
+import type { LocatedEvent } from '../../ingest/src/sources/decode/transaction-decoder.ts';
+import { raydiumCpmm } from '../../venues/src/raydium/cpmm/index.ts';
 import { createHarness, type Harness } from './harness.ts';
 import {
   addressOf,
@@ -111,5 +115,34 @@ describe('events of pools', () => {
       valueSol: null,
       leftSol: null,
     });
+  });
+
+  it('count LP tokens that the transaction burned, and those that it gave to a locker', () => {
+    const amount = (tag: number, value: bigint): Uint8Array => Uint8Array.of(tag, ...new Uint8Array(BigUint64Array.of(value).buffer));
+    const inner = [
+      { programId: raydiumCpmm.programId, accounts: [], data: Uint8Array.of(0), stackHeight: 2 },
+      { programId: tokenProgram, accounts: ['lp', 'user', 'authority'], data: amount(7, 1_000n), stackHeight: 3 },
+      { programId: tokenProgram, accounts: ['user', 'lp', 'owner'], data: amount(8, 400n), stackHeight: 2 },
+    ];
+    const held = { account: 'vault', mint: 'lp', decimals: 9, before: 0n, after: 600n };
+    const seen = (owner: string): unknown[] => {
+      const tokenBalances = [{ ...held, owner }];
+      const view = {
+        instructions: [{ programId: 'launch', accounts: [], data: Uint8Array.of(0) }],
+        inner: new Map([[0, inner]]),
+        tokenBalances,
+      };
+      const created = { type: 'poolCreated', pool: 'pool', baseMint: 'coin', quoteMint: 'money' };
+      const events = [{ venue: 'raydium-cpmm', path: '0.1', event: created }] as unknown as LocatedEvent[];
+      const isVenue = (programId: string): boolean => programId === raydiumCpmm.programId;
+      noteBurnedLp(view as unknown as TransactionView, events, isVenue, new Set([raydiumCpmm.lpLocker!]));
+      return events;
+    };
+    const event = { type: 'liquidityLocked', pool: 'pool', lpAmount: 600n, timestamp: null };
+    expect(seen(raydiumCpmm.lpLocker!)).toEqual([
+      expect.objectContaining({ lpBurned: 400n }),
+      { venue: 'raydium-cpmm', path: '0.1-locked', event },
+    ]);
+    expect(seen('somebody')).toEqual([expect.objectContaining({ lpBurned: 400n })]);
   });
 });

@@ -24,6 +24,8 @@ export interface Venue {
   completeTrade?(trade: VenueTrade, constants: AccountConstants): VenueTrade;
   /** The same for a new token. */
   completeCreated?(created: TokenCreated, constants: AccountConstants): TokenCreated;
+  /** Owner of the accounts in which a program of the same maker locks LP tokens for good; absent if there is none. */
+  readonly lpLocker?: string;
   /** Decodes an account that the program owns. */
   decodeAccount(data: Uint8Array, read?: ReadAccount): DecodedAccount;
   /** Every pool of a mint whose address can be computed, with the accounts that hold its reserves; empty if the text is not an address. */

@@ -14,12 +14,34 @@ interface TokenMove {
   readonly caller: string | null;
 }
 
+/** Adds what an account of a locker received of these LP tokens, as an event. */
+function addLocked(
+  view: TransactionView,
+  events: LocatedEvent[],
+  filled: LocatedEvent,
+  pool: string,
+  lpMints: ReadonlySet<string>,
+  lockers: ReadonlySet<string>,
+): void {
+  let lpAmount = 0n;
+  for (const { mint, owner, before, after } of view.tokenBalances ?? []) {
+    if (owner !== null && lockers.has(owner) && lpMints.has(mint) && after > before) lpAmount += after - before;
+  }
+  const event = { type: 'liquidityLocked', pool, lpAmount, timestamp: null } as const;
+  if (lpAmount > 0n) events.push({ venue: filled.venue, path: `${filled.path}-locked`, event });
+}
+
 /**
- * Notes how many LP tokens a transaction burned that it had made for a pool: a curve that migrates does so, so that nobody can drain its pool. LP tokens
+ * Notes how many LP tokens a transaction burned that it had made for a pool: a curve that migrates does so, so that nobody can drain its pool, or locks them. LP tokens
  * are those that the program of a venue mints; a single one is a position. Nothing is noted if the transaction filled several pools, or does not show
  * all that its instructions called.
  */
-export function noteBurnedLp(view: TransactionView, events: readonly LocatedEvent[], isVenue: (programId: string) => boolean): void {
+export function noteBurnedLp(
+  view: TransactionView,
+  events: LocatedEvent[],
+  isVenue: (programId: string) => boolean,
+  lockers: ReadonlySet<string>,
+): void {
   const filled: { readonly located: LocatedEvent; readonly pool: string }[] = [];
   const coins: string[] = [];
   for (const located of events) {
@@ -40,6 +62,7 @@ export function noteBurnedLp(view: TransactionView, events: readonly LocatedEven
   let lpBurned = 0n;
   for (const { mint, amount } of burned) if (lpMints.has(mint)) lpBurned += amount;
   for (const { located } of filled) located.lpBurned = lpBurned;
+  addLocked(view, events, first.located, first.pool, lpMints, lockers);
 }
 
 /** Null if the node did not record what instructions called. */

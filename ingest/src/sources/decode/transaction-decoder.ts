@@ -109,6 +109,7 @@ export class TransactionDecoder {
   readonly #venues = new Map<string, Venue>();
   readonly #eventAuthorities = new Map<string, string>();
   readonly #instructions = new Map<string, readonly Uint8Array[]>();
+  readonly #lockers: ReadonlySet<string>;
   readonly #wants: (programId: string) => boolean;
   readonly #onEvent: Collect;
   readonly #readsText: boolean;
@@ -133,6 +134,7 @@ export class TransactionDecoder {
       if (instructions.length > 0) this.#instructions.set(venue.programId, instructions);
       if (eventAuthority !== null) this.#eventAuthorities.set(venue.programId, eventAuthority);
     }
+    this.#lockers = new Set(venues.flatMap(({ lpLocker }) => lpLocker ?? []));
     this.#wants = (programId) => this.#venues.get(programId)?.records.logged === true;
     this.#onEvent = (programId, path, data) => this.#decode(programId, path, typeof data === 'string' ? 'text' : 'event', data);
     this.#emit = (event) => {
@@ -185,7 +187,7 @@ export class TransactionDecoder {
     // Each reader reports its own records in order.
     if (emitted.length > 1) emitted.sort((one, other) => one.order - other.order);
     for (const { programId, path, record, data } of emitted) this.#decode(programId, path, record, data);
-    noteBurnedLp(view, this.#events, (programId) => this.#venues.has(programId));
+    noteBurnedLp(view, this.#events, (programId) => this.#venues.has(programId), this.#lockers);
     return this.#sawHidden ? unusable(inner.unreadable ?? hiddenTrades) : this.#contents(view, fault, inner.refused);
   }
 

@@ -3,7 +3,7 @@ import { plainVenue } from '../../kit/plain-venue.ts';
 import type { Venue } from '../../seam/venue.ts';
 import { completeTrade, constantsOf } from './config.ts';
 import { decode, decodeAccount } from './decode.ts';
-import { openingInstructions, programId } from './program.ts';
+import { lpLocker, openingInstructions, programId } from './program.ts';
 import { quoting } from './quote.ts';
 import { signing } from './signing.ts';
 
@@ -12,6 +12,7 @@ export const raydiumCpmm: Venue = {
   name: 'raydium-cpmm',
   programId,
   records: { ...plainVenue.records, instructions: openingInstructions.map(({ discriminator }) => discriminator) },
+  lpLocker,
   decode,
   constantsOf,
   completeTrade,

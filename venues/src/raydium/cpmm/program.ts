@@ -6,6 +6,9 @@ export const programId = 'CPMMoo8L3F4NbTegBCKVNunggL7H1ZpdTHKxQB5qKP1C';
 /** Owns the vaults of all pools: the PDA `["vault_and_lp_mint_auth_seed"]`. */
 export const authority = 'GpMZbSM2GgvTKHJirzeGfMFoaZ8UR2X7F4v8vHTvxFbL';
 
+/** "Burn & Earn" locks LP tokens, and pays their fees: the PDA `["lock_cp_authority_seed"]` of LockrWmn6K5twhz3y9w1dQERbmgSaRkfnTeTKbpofwE. */
+export const lpLocker = '3f7GcQFG397GAaEnv51zR6tsTVihYRydnydDD1cXekxH';
+
 export const swapEvent: Uint8Array = bytes('40c6cde8260871e2');
 
 export const accountDiscriminators = { pool: bytes('f7ede3f5d7c3de46'), config: bytes('daf42168cbcb2b6f') } as const;
