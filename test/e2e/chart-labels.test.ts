@@ -250,7 +250,7 @@ describe('the chart of the dashboard', { timeout: testTimeoutMs }, () => {
   ])('repeats no label of the axis, in any unit, if the price %s', async (_, price, spread) => {
     candles = candlesAt(price, spread);
     const page = await open('/page');
-    // Each is another unit than before, so that the chart draws. It begins with USD.
+    // Each differs from the unit before, so that the chart draws. It begins with USD.
     for (const unit of ['SOL', 'USD', 'Market cap']) {
       await page.evaluate('window.frames = [[]]');
       await page.getByRole('button', { name: unit }).click();

@@ -150,7 +150,7 @@ export class Cases {
     const decoded = venue.decodeAccount(data, read);
     structuredClone(decoded);
     this.#harness.pipeline.takeAccount({ address: somePool, owner, data, slot: 7, receivedUs: 1 });
-    const numbers = venue.constantsOf?.(data, read);
+    const numbers = venue.constantsOf?.(data, read, somePool);
     if (numbers?.kind !== 'decoded') return decoded.kind;
     const { trade } = oneOf(
       this.#seeds.needing.filter((one) => one.venue.name === venue.name).concat({ venue, trade: null as never }),

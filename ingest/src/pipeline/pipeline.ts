@@ -18,10 +18,8 @@ import { noUnfinishedCounts, Unfinished, type UnfinishedParts } from './unfinish
 
 /** The pool, its mints, the main pool, and once more if an event joined that needs a mint's program. */
 const maxQuestionRounds = 5;
-
 /** Transactions whose contents are remembered: a minute of the busiest programs. */
 const maxDigests = 20_000;
-
 /** Transactions without an event so far that are remembered. Further sightings of a forgotten one are treated as repeats. */
 const maxQuiet = 20_000;
 
@@ -32,6 +30,7 @@ export const noPipelineCounts = () => ({
   /** Events given up because their pool, or what completes them, could not be read. */
   lostEvents: 0,
 });
+
 export interface PipelineParts
   extends EmitterParts, Pick<MainPoolReaderParts, 'onPool'>, Pick<UnfinishedParts, 'expectsWhole' | 'clock' | 'signal'> {
   readonly venues: readonly Venue[];

@@ -74,7 +74,7 @@ const specs = {
   PRICE_POOLS: {
     default: 'three pools each for SOL, USDT, USD1 and JitoSOL, as they are on mainnet',
     meaning:
-      'Addresses of the pools that give the values of SOL and of other quote coins, comma-separated, in place of the built-in ones: pools of Orca or of concentrated liquidity on Raydium, in which one of the two coins is USDC or SOL. For a cluster that has other pools, or if the depth moved. The median of the pools counts, so name at least three for SOL: if there is only one, its price sets all values in USD. Quote coins that are not built in have no value.',
+      'Addresses of the pools that give the values of SOL and of other quote coins, comma-separated, in place of the built-in ones: pools of concentrated liquidity in which one of the two coins is USDC or SOL. For a cluster that has other pools, or if the depth moved. The median of the pools counts, so name at least three for SOL: if there is only one, its price sets all values in USD. Quote coins that are not built in have no value.',
     example: 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE',
   },
   TRADING: {
