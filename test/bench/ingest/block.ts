@@ -4,6 +4,7 @@ import type { VersionedTransactionResponse } from '@solana/web3.js';
 import { venues } from '@sluice/venues/registry.ts';
 import { blockReader, type BlockItem } from '../../../ingest/src/sources/blocks/block-reader.ts';
 import { fixtureBytes, fixturesPresent } from '../../golden/fixtures.ts';
+import { collectGarbage } from '../../support/garbage.ts';
 import type { BenchRow } from '../row.ts';
 import { measure } from './decode.ts';
 
@@ -59,8 +60,14 @@ export function run(): Promise<BenchRow[]> {
   };
   // The first blocks after the start of a process are slower for both.
   for (let warmUp = 0; warmUp < 15; warmUp++) once(tradesByUs, whole)();
+  // Each pays for its own garbage.
   const cases = [once(tradesByUs, whole), once(tradesByParser, whole), once(tradesByUs, some), once(tradesByParser, some)];
-  const [ours, theirs, oursOfSome, theirsOfSome] = measure(cases).map((us) => us / 1_000) as [number, number, number, number];
+  const [ours, theirs, oursOfSome, theirsOfSome] = measure(cases, collectGarbage).map((us) => us / 1_000) as [
+    number,
+    number,
+    number,
+    number,
+  ];
   return Promise.resolve([
     {
       name: 'A recorded block of 1,862 transactions, from JSON to events',

@@ -90,11 +90,12 @@ function median(values: readonly number[]): number {
 }
 
 /** Median microseconds for one call, over interleaved rounds, so that a slow moment of the machine affects all equally. */
-export function measure(cases: readonly (() => number)[]): number[] {
+export function measure(cases: readonly (() => number)[], before = (): void => undefined): number[] {
   const times = cases.map((): number[] => []);
   for (const warmUp of cases) warmUp();
   for (let round = 0; round < rounds; round++) {
     for (const [index, batch] of cases.entries()) {
+      before();
       const startedAt = process.hrtime.bigint();
       const calls = batch();
       times[index]!.push(Number(process.hrtime.bigint() - startedAt) / 1000 / calls);
