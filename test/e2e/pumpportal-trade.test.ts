@@ -391,9 +391,9 @@ describe('refusals', { timeout: timeoutMs }, () => {
     const named = { raydium: 'raydium-amm', bonk: 'launchlab' };
     for (const pool of ['raydium', 'bonk', 'launchlab', 'raydium-cpmm', 'raydium-amm', 'meteora-dbc', 'meteora-damm-v2', 'pump-amm'])
       for (const path of ['/api/trade', '/api/trade-local']) {
-        const { code, details, status } = await refusal(await postJson(path, body({ pool })));
+        const { code, details, status } = await refusal(await postJson(path, body({ pool, publicKey: custodial })));
         expect([status, code, details], `${path} ${pool}`).toEqual([404, 'NOT_FOUND', { reason: 'no_pool' }]);
-        const { errors } = await dataOf(await postJson(path, body({ pool })));
+        const { errors } = await dataOf(await postJson(path, body({ pool, publicKey: custodial })));
         expect(errors?.[0]).toContain(`The coin has no pool on ${(named as Record<string, string>)[pool] ?? pool}.`);
       }
     for (const pool of ['raydium-clmm', 'meteora-dlmm', 'orca-whirlpool']) {
