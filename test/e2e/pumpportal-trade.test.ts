@@ -387,21 +387,6 @@ describe('refusals', { timeout: timeoutMs }, () => {
   });
   const create = { action: 'create', tokenMetadata: { name: 'a', symbol: 'b', uri: 'c' }, isMayhemMode: 'false' };
 
-  it('names of pools: those of PumpPortal and ours; a coin without such a pool is not found', async () => {
-    const named = { raydium: 'raydium-amm', bonk: 'launchlab' };
-    for (const pool of ['raydium', 'bonk', 'launchlab', 'raydium-cpmm', 'raydium-amm', 'meteora-dbc', 'meteora-damm-v2', 'pump-amm'])
-      for (const path of ['/api/trade', '/api/trade-local']) {
-        const { code, details, status } = await refusal(await postJson(path, body({ pool, publicKey: custodial })));
-        expect([status, code, details], `${path} ${pool}`).toEqual([404, 'NOT_FOUND', { reason: 'no_pool' }]);
-        const { errors } = await dataOf(await postJson(path, body({ pool, publicKey: custodial })));
-        expect(errors?.[0]).toContain(`The coin has no pool on ${(named as Record<string, string>)[pool] ?? pool}.`);
-      }
-    for (const pool of ['raydium-clmm', 'meteora-dlmm', 'orca-whirlpool']) {
-      const { errors, error } = await dataOf(await postJson('/api/trade-local', body({ pool })));
-      expect([error?.code, errors?.[0]]).toEqual(['INVALID_REQUEST', expect.stringContaining('is not supported; `auto`, `pump`')]);
-    }
-  });
-
   it.each<[string, Record<string, unknown>, readonly string[]]>([
     ['another action', create, ['action']],
     ['fees of creators', { action: 'collectCreatorFee' }, ['action']],
