@@ -75,7 +75,7 @@ describe('the ingest process', () => {
     });
     const child = run({ REDIS_URL: redis.url, SOLANA_RPC_URL: node.httpUrl, SOLANA_WS_URL: node.wsUrl });
     await until('subscribed', () =>
-      [...node.subscriptions.values()].some((subscriptions) => subscriptions.size === 7 + decodedVenueNames.length),
+      [...node.subscriptions.values()].some((subscriptions) => subscriptions.size === 16 + decodedVenueNames.length),
     );
     const event = tradeEventBytes({
       mint: keyOf('coin'),

@@ -22,9 +22,10 @@ export function atNewest(info: TokenInfo, seen: readonly Seen[]): TokenInfo {
   const main = pools.find(({ poolAddress }) => poolAddress === info.poolAddress);
   const event = newest.get(info.poolAddress ?? '');
   // Without ingest there is no price, even if there was one before.
-  if (main === undefined || event === undefined || info.pools.includes(main) || info.priceNullReason !== null) return { ...info, pools };
+  if (main === undefined || info.priceNullReason !== null) return { ...info, pools };
+  // Spot, as below. The price of the answer itself is the one that counts for its market cap.
   const { priceQuote, priceSol, priceUsd, liquiditySol, liquidityUsd } = main;
-  const { marketCapSol, marketCapUsd } = event;
+  const { marketCapSol, marketCapUsd } = event === undefined || info.pools.includes(main) ? info : event;
   return { ...info, pools, priceQuote, priceSol, priceUsd, liquiditySol, liquidityUsd, marketCapSol, marketCapUsd };
 }
 
