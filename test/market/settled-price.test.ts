@@ -49,4 +49,14 @@ describe('the price that counts while a slot goes on', () => {
     settled.note(13, 3);
     expect([13, 14, 15].map((slot) => settled.at(slot))).toEqual([1, 1, 3]);
   });
+
+  it('is not held by a slot that a node invented, in this pool or in another one', () => {
+    const settled = new SettledPrice(100, 1, 1);
+    expect(settled.at(1_500)).toBe(1);
+    settled.note(101, 10);
+    expect([101, 102, 103].map((slot) => settled.at(slot))).toEqual([1, 1, 10]);
+    settled.note(1_500, 50);
+    settled.note(110, 20);
+    expect([110, 111, 112].map((slot) => settled.at(slot))).toEqual([10, 10, 20]);
+  });
 });

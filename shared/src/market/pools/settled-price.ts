@@ -1,4 +1,5 @@
-import { isLate } from '../../solana/slots.ts';
+/** What is seen this far before the newest slot is not late: a node invented that slot, and it must not hold the price. */
+const maxLateSlots = 64;
 
 /**
  * The price of a token that counts while a slot goes on: the newest price of a slot that is decided, by the rule of `slot-prices.ts`. That is the
@@ -25,31 +26,37 @@ export class SettledPrice {
 
   /** The spot price of the main pool changed. What is seen after a later slot began adds nothing. */
   note(slot: number, spot: number): void {
-    if (this.#reach(slot)) this.#spot = spot;
+    if (slot < this.#slot - maxLateSlots) this.forget();
+    if (slot < this.#slot) return;
+    this.#begin(slot);
+    this.#spot = spot;
   }
 
   /** The price that counts during this slot, or during the newest one if that is later. */
   at(slot = this.#slot): number {
-    this.#reach(slot);
-    const [a, b, c] = [this.#end1, this.#end2, this.#end3];
-    return this.#isFirst ? this.#spot : Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+    const passed = slot - this.#slot;
+    if (this.#isFirst || passed >= 2) return this.#spot;
+    return passed === 1 ? median(this.#spot, this.#end1, this.#end2) : median(this.#end1, this.#end2, this.#end3);
   }
 
-  /** The last slots are of a fork that died: the price that counted before them counts. */
+  /** The last slots are of a fork that died: the price that counted before them counts, and the next slot may be any. */
   forget(): void {
     this.#spot = this.#end1 = this.#end2 = this.#end3 = this.at();
+    this.#slot = 0;
   }
 
-  #reach(slot: number): boolean {
+  #begin(slot: number): void {
     const passed = slot - this.#slot;
-    if (passed === 0) return true;
-    if (isLate(slot, this.#slot)) return false;
+    if (passed === 0) return;
     const isNext = passed === 1 && !this.#isFirst;
     this.#end3 = isNext ? this.#end2 : passed === 2 && !this.#isFirst ? this.#end1 : this.#spot;
     this.#end2 = isNext ? this.#end1 : this.#spot;
     this.#end1 = this.#spot;
     this.#slot = slot;
     this.#isFirst = false;
-    return true;
   }
+}
+
+function median(a: number, b: number, c: number): number {
+  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
 }
