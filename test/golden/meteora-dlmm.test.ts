@@ -180,3 +180,14 @@ it('the addresses of the program', () => {
     '28BX6QycwTKx3CqswpJQs7hJCmoUs469Qt4maKMdhgmQ',
   ]);
 });
+
+it('knows no depth once the price is more than 5 % from where it was read', () => {
+  const depthAt = (bin: bigint): bigint | null | undefined =>
+    meteoraDlmm.completeTrade!({ needs: { account: '', facts: [100n, bin, 5n, 7n] } } as unknown as VenueTrade, {
+      binStep: 25n,
+      depth: 3n,
+      depthBin: 100n,
+      isReversed: 0n,
+    }).depth;
+  expect([100n, 120n, 121n, 80n, 79n].map(depthAt)).toEqual([3n, 3n, null, 3n, null]);
+});

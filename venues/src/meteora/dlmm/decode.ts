@@ -136,12 +136,17 @@ function readSwap2(reader: BorshReader, context: DecodeContext): VenueEvent | st
   return tradeOf({ pool, trader, startBin, endBin, input, output, isSell, fee, protocol, host, feeOnInput }, context);
 }
 
+/** The depth is unknown once the price is further than this from where it was read: its owner may have moved the liquidity. */
+const depthWithinBps = 500n;
+
 /** Sets the prices of the bins at which the swap began and ended, and the depth: at most what the vault of the money holds. */
-export function completeTrade(trade: VenueTrade, { binStep, depth, isReversed }: AccountConstants): VenueTrade {
+export function completeTrade(trade: VenueTrade, { binStep, depth, depthBin, isReversed }: AccountConstants): VenueTrade {
   const [startBin, endBin, heldX, heldY] = trade.needs!.facts as readonly [bigint, bigint, bigint, bigint];
   const [start, end] = [startBin, endBin].map((bin) => stateOfBin(Number(binStep), Number(bin))) as [PriceState, PriceState];
   const held = isReversed === 1n && end.priceBase > 0n ? (heldX * end.priceQuote) / end.priceBase : heldY;
-  const shown = depth === undefined || heldX < 0n ? null : depth < held ? depth : held;
+  const moved = endBin - (depthBin ?? endBin);
+  const isKnown = depth !== undefined && heldX >= 0n && (moved < 0n ? -moved : moved) * binStep! <= depthWithinBps;
+  const shown = !isKnown ? null : depth < held ? depth : held;
   return { ...trade, ...end, depth: shown, before: start };
 }
 

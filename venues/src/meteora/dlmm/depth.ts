@@ -43,5 +43,5 @@ export function depthOfBins(
       else if (!isReversed && id <= pair.activeId && here * whole > price * left) depth += amountY;
     }
   }
-  return { constants: { depth, isReversed: isReversed ? 1n : 0n }, further };
+  return { constants: { depth, depthBin: BigInt(pair.activeId), isReversed: isReversed ? 1n : 0n }, further };
 }
