@@ -44,7 +44,7 @@ export interface Filters {
   readonly migrations: {
     /** At least this many SOL moved to the pool; migrations with another coin do not pass. */
     readonly minSol?: number;
-    /** Venue, or any of several. */
+    /** Venue of the pool to which the curve moved, or any of several. `from.pool` cannot be filtered. */
     readonly pool?: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | readonly ('pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1')[];
     /** Quote coin: `SOL`, `USDC` or its mint, or any of several. */
     readonly quoteMint?: string | readonly string[];
@@ -462,7 +462,7 @@ export interface Migration {
   readonly quoteAmount: string;
   readonly quoteDecimals: number;
   readonly solAmount: number | null;
-  /** Quote coins that the fee of the migration takes. 0 if the quote coin is not SOL: the migrator then pays the fee in lamports. Raw integer in its smallest unit, as a decimal string. */
+  /** Quote coins that the migration charged the curve. 0 if the venue does not show it, or if the quote coin is not SOL: the migrator then pays the fee in lamports. Raw integer in its smallest unit, as a decimal string. */
   readonly migrationFee: string;
   /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
   readonly priceQuote: number | null;
@@ -521,9 +521,9 @@ export interface PoolCreated {
   readonly valueSol: number | null;
   /** Null if it is unknown. */
   readonly valueUsd: number | null;
-  /** Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools. */
+  /** Null if the source does not show it (logs), if no LP tokens were made, or if the transaction filled several pools. Of `liquidityRemoved`: null if `lpAmount` is. */
   readonly lpBurned: string | null;
-  /** Null if it locked none, or the program of the venue has no locks. */
+  /** Null if it locked none. */
   readonly lpLocked: string | null;
   /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
   readonly priceQuote: number | null;
@@ -605,13 +605,13 @@ export interface LiquidityAdded {
   readonly leftSol: number | null;
   /** Null if it is unknown. */
   readonly leftUsd: number | null;
-  /** Null if the liquidity is a position and not tokens. */
+  /** Null if positions have ranges of their own. */
   readonly lpAmount: string | null;
-  /** Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools. */
+  /** Null if the source does not show it (logs), if no LP tokens were made, or if the transaction filled several pools. Of `liquidityRemoved`: null if `lpAmount` is. */
   readonly lpBurned: string | null;
-  /** Null if it locked none, or the program of the venue has no locks. */
+  /** Null if it locked none. */
   readonly lpLocked: string | null;
-  /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
+  /** Null if no price of the pool is known. A drained pool has its last price, and a `price` event with depth 0 follows. */
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
@@ -693,13 +693,13 @@ export interface LiquidityRemoved {
   readonly leftSol: number | null;
   /** Null if it is unknown. */
   readonly leftUsd: number | null;
-  /** Null if the liquidity is a position and not tokens. */
+  /** Null if positions have ranges of their own. */
   readonly lpAmount: string | null;
-  /** Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools. */
+  /** Null if the source does not show it (logs), if no LP tokens were made, or if the transaction filled several pools. Of `liquidityRemoved`: null if `lpAmount` is. */
   readonly lpBurned: string | null;
-  /** Null if it locked none, or the program of the venue has no locks. */
+  /** Null if it locked none. */
   readonly lpLocked: string | null;
-  /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
+  /** Null if no price of the pool is known. A drained pool has its last price, and a `price` event with depth 0 follows. */
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
@@ -1599,7 +1599,7 @@ export interface TokenInfo {
     readonly quoteMint: string;
     /** Slot of the values: of the last price event of the pool, or of the read (`chain`). */
     readonly slot: number;
-    /** Null if no current price is known, for example because the pool is empty or the curve is complete. */
+    /** Null if no current price is known, or if the curve is complete. A pool that was drained may show its last price; `liquiditySol` is then 0. */
     readonly priceQuote: number | null;
     /** Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown. */
     readonly priceSol: number | null;
@@ -1614,9 +1614,9 @@ export interface TokenInfo {
   readonly curve: {
     /** The bonding curve. Base58. */
     readonly poolAddress: string;
-    /** Part of its tokens that was sold; null if no current value is known. */
+    /** How far the curve is: by tokens sold or, if its goal is an amount of quote coins, by quote coins received; null if no current value is known. */
     readonly progressPercent: number | null;
-    /** All tokens are sold. The curve no longer trades, and the token moves to a pool. */
+    /** The curve has reached its goal. It no longer trades, and the token moves to a pool. */
     readonly complete: boolean;
   } | null;
   /** Reserves of the main pool, raw integers; null if no current value is known. */

@@ -449,7 +449,7 @@ Migration = TypedDict(
         "quoteAmount": str,
         "quoteDecimals": int,
         "solAmount": float | None,
-        # Quote coins that the fee of the migration takes. 0 if the quote coin is not SOL: the migrator then pays the fee in lamports. Raw integer in its smallest unit, as a decimal string.
+        # Quote coins that the migration charged the curve. 0 if the venue does not show it, or if the quote coin is not SOL: the migrator then pays the fee in lamports. Raw integer in its smallest unit, as a decimal string.
         "migrationFee": str,
         # Null if the pool has no price after the event, because it is empty. There is no price event then.
         "priceQuote": float | None,
@@ -508,9 +508,9 @@ class PoolCreated(TypedDict):
     valueUsd: float | None
     """Null if it is unknown."""
     lpBurned: str | None
-    """Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools."""
+    """Null if the source does not show it (logs), if no LP tokens were made, or if the transaction filled several pools. Of `liquidityRemoved`: null if `lpAmount` is."""
     lpLocked: str | None
-    """Null if it locked none, or the program of the venue has no locks."""
+    """Null if it locked none."""
     priceQuote: float | None
     """Null if the pool has no price after the event, because it is empty. There is no price event then."""
     priceSol: float | None
@@ -579,13 +579,13 @@ class LiquidityAdded(TypedDict):
     leftUsd: float | None
     """Null if it is unknown."""
     lpAmount: str | None
-    """Null if the liquidity is a position and not tokens."""
+    """Null if positions have ranges of their own."""
     lpBurned: str | None
-    """Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools."""
+    """Null if the source does not show it (logs), if no LP tokens were made, or if the transaction filled several pools. Of `liquidityRemoved`: null if `lpAmount` is."""
     lpLocked: str | None
-    """Null if it locked none, or the program of the venue has no locks."""
+    """Null if it locked none."""
     priceQuote: float | None
-    """Null if the pool has no price after the event, because it is empty. There is no price event then."""
+    """Null if no price of the pool is known. A drained pool has its last price, and a `price` event with depth 0 follows."""
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None
@@ -654,13 +654,13 @@ class LiquidityRemoved(TypedDict):
     leftUsd: float | None
     """Null if it is unknown."""
     lpAmount: str | None
-    """Null if the liquidity is a position and not tokens."""
+    """Null if positions have ranges of their own."""
     lpBurned: str | None
-    """Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools."""
+    """Null if the source does not show it (logs), if no LP tokens were made, or if the transaction filled several pools. Of `liquidityRemoved`: null if `lpAmount` is."""
     lpLocked: str | None
-    """Null if it locked none, or the program of the venue has no locks."""
+    """Null if it locked none."""
     priceQuote: float | None
-    """Null if the pool has no price after the event, because it is empty. There is no price event then."""
+    """Null if no price of the pool is known. A drained pool has its last price, and a `price` event with depth 0 follows."""
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None
@@ -1154,7 +1154,7 @@ class TokenInfoPool(TypedDict):
     slot: int
     """Slot of the values: of the last price event of the pool, or of the read (`chain`)."""
     priceQuote: float | None
-    """Null if no current price is known, for example because the pool is empty or the curve is complete."""
+    """Null if no current price is known, or if the curve is complete. A pool that was drained may show its last price; `liquiditySol` is then 0."""
     priceSol: float | None
     """Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown."""
     priceUsd: float | None
@@ -1169,9 +1169,9 @@ class TokenInfoCurve(TypedDict):
     poolAddress: str
     """The bonding curve. Base58."""
     progressPercent: float | None
-    """Part of its tokens that was sold; null if no current value is known."""
+    """How far the curve is: by tokens sold or, if its goal is an amount of quote coins, by quote coins received; null if no current value is known."""
     complete: bool
-    """All tokens are sold. The curve no longer trades, and the token moves to a pool."""
+    """The curve has reached its goal. It no longer trades, and the token moves to a pool."""
 
 
 class TokenInfoConfirmedPrice(TypedDict):
@@ -1556,7 +1556,7 @@ class MigrationsFilter(TypedDict):
     minSol: NotRequired[float]
     """At least this many SOL moved to the pool; migrations with another coin do not pass."""
     pool: NotRequired[Venue | Sequence[Venue]]
-    """Venue, or any of several."""
+    """Venue of the pool to which the curve moved, or any of several. `from.pool` cannot be filtered."""
     quoteMint: NotRequired[str | Sequence[str]]
     """Quote coin: `SOL`, `USDC` or its mint, or any of several."""
     commitment: NotRequired[Commitment]

@@ -217,7 +217,7 @@ export const MigrationEvent = event('migration', 'A completed curve moved to a p
   quoteDecimals: Decimals(),
   solAmount: Nullable(Ui('quoteAmount in SOL.')),
   migrationFee: Raw(
-    'Quote coins that the fee of the migration takes. 0 if the quote coin is not SOL: the migrator then pays the fee in lamports.',
+    'Quote coins that the migration charged the curve. 0 if the venue does not show it, or if the quote coin is not SOL: the migrator then pays the fee in lamports.',
   ),
   ...valuation,
 });
@@ -227,12 +227,12 @@ const value = (coin: string) => Nullable(Ui(`Value of both amounts in ${coin}, a
 const LpTokens = (what: string, unknown: string) => Nullable(Raw(what), unknown);
 const lockedLp = {
   lpBurned: LpTokens(
-    'LP tokens that the transaction burned. Of `liquidityRemoved`: those that were given back for the coins. Otherwise: nobody can take this liquidity out again.',
-    'Null if the source does not show it (logs), if the liquidity is a position and not tokens, or if the transaction filled several pools.',
+    'LP tokens that the transaction burned. Of `liquidityRemoved`: equal to `lpAmount`. Otherwise: nobody can take out this part of the liquidity again.',
+    'Null if the source does not show it (logs), if no LP tokens were made, or if the transaction filled several pools. Of `liquidityRemoved`: null if `lpAmount` is.',
   ),
   lpLocked: LpTokens(
-    'Units of liquidity that the transaction locked in the program of the venue, for a time or for good.',
-    'Null if it locked none, or the program of the venue has no locks.',
+    "Units of liquidity that the transaction locked, for a time or for good: in the program of the venue, or in a program of the venue's maker for LP tokens.",
+    'Null if it locked none.',
   ),
 } as const;
 
@@ -274,9 +274,16 @@ const liquidity = {
   quoteLeft: left('Quote coins'),
   leftSol: Nullable(Ui('Value in SOL of what the pool has afterwards.'), 'Null if it is unknown.'),
   leftUsd: Nullable(Ui('Value in USD of what the pool has afterwards.'), 'Null if it is unknown.'),
-  lpAmount: LpTokens('LP tokens that were made, or given back.', 'Null if the liquidity is a position and not tokens.'),
+  lpAmount: LpTokens(
+    'LP tokens that were made or given back, or units of liquidity if all positions of the pool have the same range.',
+    'Null if positions have ranges of their own.',
+  ),
   ...lockedLp,
   ...valuation,
+  priceQuote: Nullable(
+    priceQuote,
+    'Null if no price of the pool is known. A drained pool has its last price, and a `price` event with depth 0 follows.',
+  ),
   mainPool,
   reserves: ReservesOrNull,
   depth,

@@ -113,7 +113,7 @@ const TokenPool = Closed({
   slot: Slot('Slot of the values: of the last price event of the pool, or of the read (`chain`).'),
   priceQuote: Nullable(
     Ui('Quote coins for one token in this pool.'),
-    'Null if no current price is known, for example because the pool is empty or the curve is complete.',
+    'Null if no current price is known, or if the curve is complete. A pool that was drained may show its last price; `liquiditySol` is then 0.',
   ),
   priceSol: Nullable(Ui('SOL for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in SOL is unknown.'),
   priceUsd: Nullable(Ui('USD for one token.'), 'Null if `priceQuote` is, or if the value of the quote coin in USD is unknown.'),
@@ -171,9 +171,9 @@ export const TokenInfo = Titled('tokenInfo', {
       poolAddress: Address('The bonding curve.'),
       progressPercent: Nullable(
         Type.Number({ minimum: 0, maximum: 100 }),
-        'Part of its tokens that was sold; null if no current value is known.',
+        'How far the curve is: by tokens sold or, if its goal is an amount of quote coins, by quote coins received; null if no current value is known.',
       ),
-      complete: Type.Boolean({ description: 'All tokens are sold. The curve no longer trades, and the token moves to a pool.' }),
+      complete: Type.Boolean({ description: 'The curve has reached its goal. It no longer trades, and the token moves to a pool.' }),
     }),
     'Null if the token has no bonding curve.',
   ),

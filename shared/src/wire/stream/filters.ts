@@ -53,6 +53,7 @@ export const PriceFilter = Titled('filter prices', {
 export const MigrationFilter = Titled('filter migrations', {
   minSol: Amount('At least this many SOL moved to the pool; migrations with another coin do not pass.'),
   ...common,
+  pool: OneOrMore(Venue, 'Venue of the pool to which the curve moved, or any of several. `from.pool` cannot be filtered.'),
 });
 
 export const PoolFilter = Titled('filter pools', {

@@ -35,10 +35,12 @@ function usePoolEvents(mint: string): readonly PoolEvent[] {
 export function Liquidity({ mint, mainPool }: { readonly mint: string; readonly mainPool: string | null }) {
   const events = usePoolEvents(mint);
   if (events.length === 0) return null;
-  const newest = events.find(({ poolAddress }) => poolAddress === mainPool) ?? events[0]!;
+  const newest = events.find(({ poolAddress }) => poolAddress === mainPool);
   return (
     <Card id="liquidity" title="Liquidity" class="markets">
-      {isDrain(newest) && <p class="warn">The liquidity of the pool was removed. Who holds the token can hardly sell it there any more.</p>}
+      {newest !== undefined && isDrain(newest) && (
+        <p class="warn">The liquidity of the pool was removed. Who holds the token can hardly sell it there any more.</p>
+      )}
       <PoolTable events={events} />
     </Card>
   );
