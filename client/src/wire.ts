@@ -611,7 +611,7 @@ export interface LiquidityAdded {
   readonly lpBurned: string | null;
   /** Null if it locked none. */
   readonly lpLocked: string | null;
-  /** Null if no price of the pool is known. A drained pool has its last price, and a `price` event with depth 0 follows. */
+  /** Null if it is unknown. A drained pool has its last price; a `price` event with depth 0 follows. */
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;
@@ -699,7 +699,7 @@ export interface LiquidityRemoved {
   readonly lpBurned: string | null;
   /** Null if it locked none. */
   readonly lpLocked: string | null;
-  /** Null if no price of the pool is known. A drained pool has its last price, and a `price` event with depth 0 follows. */
+  /** Null if it is unknown. A drained pool has its last price; a `price` event with depth 0 follows. */
   readonly priceQuote: number | null;
   readonly priceSol: number | null;
   readonly priceUsd: number | null;

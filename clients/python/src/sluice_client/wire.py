@@ -585,7 +585,7 @@ class LiquidityAdded(TypedDict):
     lpLocked: str | None
     """Null if it locked none."""
     priceQuote: float | None
-    """Null if no price of the pool is known. A drained pool has its last price, and a `price` event with depth 0 follows."""
+    """Null if it is unknown. A drained pool has its last price; a `price` event with depth 0 follows."""
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None
@@ -660,7 +660,7 @@ class LiquidityRemoved(TypedDict):
     lpLocked: str | None
     """Null if it locked none."""
     priceQuote: float | None
-    """Null if no price of the pool is known. A drained pool has its last price, and a `price` event with depth 0 follows."""
+    """Null if it is unknown. A drained pool has its last price; a `price` event with depth 0 follows."""
     priceSol: float | None
     priceUsd: float | None
     marketCapSol: float | None

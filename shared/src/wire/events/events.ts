@@ -280,10 +280,7 @@ const liquidity = {
   ),
   ...lockedLp,
   ...valuation,
-  priceQuote: Nullable(
-    priceQuote,
-    'Null if no price of the pool is known. A drained pool has its last price, and a `price` event with depth 0 follows.',
-  ),
+  priceQuote: Nullable(priceQuote, 'Null if it is unknown. A drained pool has its last price; a `price` event with depth 0 follows.'),
   mainPool,
   reserves: ReservesOrNull,
   depth,
