@@ -1,14 +1,21 @@
 import { decodeBase58, encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { programId as dbcProgram } from '../../venues/src/meteora/dbc/program.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
+import { RpcError, type RpcPool } from '@sluice/shared/solana/rpc/rpc.ts';
+import { venues } from '@sluice/venues/registry.ts';
 import { describe, expect, it } from 'vitest';
+import { Decoder } from '../../ingest/src/pipeline/decode.ts';
+import { TransactionFetcher } from '../../ingest/src/sources/rpc/transaction-fetcher.ts';
 import { fixtureBytes, fixtureJson, fixturesNote, fixturesPresent } from '../golden/fixtures.ts';
 import { until } from '../support/until.ts';
 import { ConfirmedFollower } from './confirmed-follower.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { accountJson, type ScriptedNode } from './scripted-node.ts';
+import { signatureOf } from './pump-frames.ts';
 import { patient, World } from './settling-world.ts';
+import { curveBuy } from './some-trades.ts';
+import { wholeTransaction } from './whole-transaction.ts';
 
 /** Recorded swaps, with the raw amounts of each as clients get them. */
 const swaps = {
@@ -130,3 +137,68 @@ describe.skipIf(!fixturesPresent).each(Object.keys(swaps) as VenueName[])(
     });
   },
 );
+
+describe('a vote on a transaction', () => {
+  const signature = signatureOf('voted');
+  const decoder = new Decoder(venues, () => {});
+  const truth = wholeTransaction(signature, [curveBuy({ solAmount: 1n })]);
+  const lie = wholeTransaction(signature, [curveBuy({ solAmount: 2n })]);
+  const down = new RpcError('unreachable', 0, 'down');
+  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  /** An endpoint gives these answers in turn, and the last one again. */
+  const endpoint =
+    (afterMs: number, ...answers: unknown[]) =>
+    async () => {
+      await pause(afterMs);
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
+      if (answer instanceof RpcError) throw answer;
+      return answer;
+    };
+  function fetcherOf(calls: readonly (() => Promise<unknown>)[], options = {}) {
+    const each = calls.map((call) => ({ call }));
+    return new TransactionFetcher({ each } as unknown as RpcPool, { giveUpAfterMs: 1_000, ...options });
+  }
+  const fetchFrom = (fetcher: TransactionFetcher) =>
+    fetcher.fetch(signature, truth.slot, new AbortController().signal, (whole) => decoder.read(whole));
+  const expected = (solAmount: bigint) => ({ kind: 'read', transaction: { events: [{ event: { quoteAmount: solAmount } }] } });
+
+  it.each([0, 1, 2])('waits for a majority while others do not have it yet, if endpoint %i lies at once', async (liar) => {
+    const calls = [0, 1, 2].map((at) => (at === liar ? endpoint(0, lie) : endpoint(1, null, null, truth)));
+    expect(await fetchFrom(fetcherOf(calls, { giveUpAfterMs: 5_000 }))).toMatchObject(expected(1n));
+  });
+
+  it.each([
+    ['never has it', [endpoint(0, null), endpoint(0, down)]],
+    ['is only slow', [endpoint(60_000, truth), endpoint(0, down)]],
+    ['never has it either', [endpoint(0, null)]],
+  ])('does not believe one endpoint alone if another one %s', async (_why, others) => {
+    const lost = { kind: 'lost', reason: 'too few endpoints have it', unreachable: false };
+    expect(await fetchFrom(fetcherOf([endpoint(0, lie), ...others]))).toEqual(lost);
+  });
+
+  it('believes the only endpoint that is not down', async () => {
+    expect(await fetchFrom(fetcherOf([endpoint(0, down), endpoint(0, truth), endpoint(0, down)]))).toMatchObject(expected(1n));
+  });
+
+  it('does not take the time and the place in the block from one endpoint', async () => {
+    const forged = { ...truth, blockTime: 4_000_000_000, transactionIndex: 77 };
+    const one = await fetchFrom(fetcherOf([endpoint(0, forged), endpoint(1, truth), endpoint(1, truth)]));
+    expect(one).toMatchObject({ kind: 'read', transaction: { blockTime: null, index: null } });
+    const stated = { ...truth, transactionIndex: 5 };
+    const all = await fetchFrom(fetcherOf([endpoint(0, stated), endpoint(1, stated), endpoint(1, forged)]));
+    expect(all).toMatchObject({ kind: 'read', transaction: { blockTime: truth.blockTime, index: 5 } });
+  });
+
+  it('asks an endpoint that hangs after the others', async () => {
+    let asked = 0;
+    const hangs = async () => {
+      asked++;
+      await pause(60_000);
+    };
+    const fetcher = fetcherOf([hangs, endpoint(1, truth), endpoint(1, truth)], { maxConcurrent: 4 });
+    const found = await Promise.all(Array.from({ length: 40 }, () => fetchFrom(fetcher)));
+    expect(found.every(({ kind }) => kind === 'read')).toBe(true);
+    expect(asked).toBe(4);
+  });
+});

@@ -3,6 +3,7 @@ import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
 import { askUntilAgreed } from '@sluice/shared/solana/rpc/quorum/ask-until-agreed.ts';
+import { largestGroup, type Vote } from '@sluice/shared/solana/rpc/quorum/votes.ts';
 import { RpcError, type Rpc, type RpcPool } from '@sluice/shared/solana/rpc/rpc.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { WholeSighting } from '../sighting.ts';
@@ -45,7 +46,7 @@ const comparedFields = ['slot', 'feePayer', 'events', 'tokenBalances'] as const;
 
 interface Kinded {
   readonly kind: string;
-  readonly transaction?: Readonly<Record<(typeof comparedFields)[number], unknown>>;
+  readonly transaction?: Readonly<Record<(typeof comparedFields)[number] | 'blockTime' | 'index', unknown>>;
 }
 
 interface Request<T extends Kinded> {
@@ -58,6 +59,10 @@ interface Request<T extends Kinded> {
 /** Fetches whole transactions by signature, as the endpoints agree on them; never rejects. */
 export class TransactionFetcher {
   readonly #endpoints: readonly Rpc[];
+  /** Their numbers. One that fails or is slow is asked after those that answered. */
+  #order: readonly number[];
+  /** Endpoints whose last call failed. */
+  readonly #failing = new Set<number>();
   /** There are several endpoints, which vote. */
   readonly votes: boolean;
   readonly #giveUpAfterMs: number;
@@ -70,6 +75,7 @@ export class TransactionFetcher {
 
   constructor(rpc: Rpc | RpcPool, options: FetcherOptions = {}) {
     this.#endpoints = 'each' in rpc ? rpc.each : [rpc];
+    this.#order = [...this.#endpoints.keys()];
     this.votes = this.#endpoints.length > 1;
     this.#giveUpAfterMs = options.giveUpAfterMs ?? giveUpAfterMs;
     this.#running = new Semaphore(options.maxConcurrent ?? maxConcurrent);
@@ -117,10 +123,14 @@ export class TransactionFetcher {
     const options = { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 };
     let reason = 'not found';
     let unreachable = false;
+    let answered = new Set<number>();
     const ask = async (endpoint: number): Promise<T | null> => {
       try {
         const result = await this.#endpoints[endpoint]!.call('getTransaction', [signature, options], signal);
         unreachable = false;
+        answered.add(endpoint);
+        this.#order = this.#order.toSorted((one, other) => Number(answered.has(other)) - Number(answered.has(one)));
+        this.#failing.delete(endpoint);
         if (result === null) return null;
         const origin = { source: 'rpc', signature, slot, commitment: 'confirmed', receivedUs: nowUs(), late: this.#late } as const;
         const sighting = readWholeSighting(result, origin);
@@ -130,6 +140,7 @@ export class TransactionFetcher {
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);
         if (error instanceof RpcError && error.kind === 'answer') unreachable = false;
+        if (!signal.aborted) this.#failing.add(endpoint);
       }
       return null;
     };
@@ -137,11 +148,17 @@ export class TransactionFetcher {
     await this.#confirmation(slot, signal);
     const sinceMs = performance.now();
     while (!signal.aborted) {
-      [reason, unreachable] = ['not found', true];
-      const question = { endpoints: [...this.#endpoints.keys()], ask, agree: isSame, hedgeAfterMs, othersWithinMs };
+      [reason, unreachable, answered] = ['not found', true, new Set()];
+      const question = { ask, agree: isSame, hedgeAfterMs, othersWithinMs };
       // Pauses between requests hold no place: one transaction that is not readable yet does not keep others waiting.
-      const verdict = await this.#running.run(() => askUntilAgreed(question));
-      if (verdict.kind === 'agreed') return verdict.votes[0]!.value;
+      const verdict = await this.#running.run(() => askUntilAgreed({ ...question, endpoints: this.#order }));
+      if (verdict.kind === 'agreed') {
+        // An endpoint that does not have the transaction yet, or is only slow, is not down.
+        const allVote = verdict.votes.length + verdict.outvoted.length >= answered.size;
+        const othersAreDown = allVote && this.#order.every((one) => answered.has(one) || this.#failing.has(one));
+        if (verdict.isMajority || othersAreDown) return agreedValue(verdict.votes);
+        reason = 'too few endpoints have it';
+      }
       if (verdict.kind === 'contradicted') reason = 'endpoints contradict each other about it';
       if (performance.now() - sinceMs + pauseMs > this.#giveUpAfterMs) break;
       await pause(pauseMs, signal, { ref: false });
@@ -149,6 +166,18 @@ export class TransactionFetcher {
     }
     return { kind: 'lost', reason: signal.aborted ? 'no longer requested' : reason, unreachable };
   }
+}
+
+/** Its time and its place in the block are what more than half of the voters state, or null. */
+function agreedValue<T extends Kinded>(votes: readonly Vote<T>[]): T {
+  const { value } = votes[0]!;
+  const stated = (name: 'blockTime' | 'index'): unknown => {
+    const group = largestGroup(votes, (one, other) => one.transaction?.[name] === other.transaction?.[name]);
+    return group.length * 2 > votes.length ? group[0]!.value.transaction?.[name] : null;
+  };
+  const [blockTime, index] = [stated('blockTime'), stated('index')];
+  if (value.transaction?.blockTime === blockTime && value.transaction?.index === index) return value;
+  return { ...value, transaction: { ...value.transaction, blockTime, index } };
 }
 
 const isSame = (one: Kinded, other: Kinded): boolean => isDeepStrictEqual(agreedOn(one), agreedOn(other));
