@@ -144,6 +144,83 @@ test('`auto` does not trade in a small pool of a coin that is traded on venues w
   expect(isElsewhere(known('raydium-cpmm', 0), known('meteora-dlmm', 0))).toBe(false);
 });
 
+/** A curve that has sold everything. Its depth is 0.3 SOL by its reserves, unless the directory has another one. */
+const endedCurve = (changes: Partial<TradedPool['pool']> = {}): TradedPool => ({
+  ...dear,
+  pool: { ...dear.pool, curve: true, complete: true, ...changes },
+});
+
+/** The address of the chosen pool, or the details of the refusal. */
+function outcomeOf(market: TokenMarket, changes: Partial<QuoteRequest> = {}, solUsd: number | null = null): unknown {
+  const outcome = quoteOn(
+    { ...order, ...changes },
+    { result: { kind: 'market', market }, slot: 1 },
+    { balance: 5_000_000n, solUsd, unixTimeS: 1 },
+  );
+  return 'error' in outcome ? outcome.details : outcome.pool.address;
+}
+
+test('until a complete curve has moved, `auto` trades only in a pool with a tenth of the depth of the curve', () => {
+  const migrating = { reason: 'migrating' };
+  const sale: Partial<QuoteRequest> = { side: 'sell', amount: { kind: 'ui', value: 1000 } };
+  expect(outcomeOf(marketOf(endedCurve()))).toEqual(migrating);
+  for (const changes of [{}, sale]) {
+    expect(outcomeOf(marketOf(endedCurve(), found(cheap, 0.00005)), changes)).toEqual(migrating);
+    expect(outcomeOf(marketOf(endedCurve(), found(cheap, 0.03)), changes)).toEqual(migrating);
+    expect(outcomeOf(marketOf(endedCurve(), found(cheap, 0.031)), changes)).toBe(cheap.pool.address);
+  }
+  // A curve that the directory named, with its last depth.
+  expect(outcomeOf(marketOf(found(endedCurve(), 0.4), found(cheap, 0.039)))).toEqual(migrating);
+  expect(outcomeOf(marketOf(found(endedCurve(), 0.4), found(cheap, 0.041)))).toBe(cheap.pool.address);
+  expect(outcomeOf(marketOf(endedCurve({ reserves: null }), found(cheap, 1_000)))).toEqual(migrating);
+  // A venue without orders is no market for orders.
+  const orca = { ...found(cheap, 1_000), venue: venues.find(({ name }) => name === 'orca-whirlpool')! };
+  expect(outcomeOf(marketOf(endedCurve(), orca, found(cheap, 0.00005)))).toEqual(migrating);
+  // The client names the venue; the coin has moved, and its price has fallen since; the pool of the migration is there.
+  expect(outcomeOf(marketOf(endedCurve(), found(cheap, 0.00005)), { pool: 'pump' })).toBe(cheap.pool.address);
+  expect(outcomeOf(marketOf(endedCurve({ migrated: true }), found(cheap, 0.00005)))).toBe(cheap.pool.address);
+  expect(outcomeOf(marketOf(endedCurve(), cheap))).toBe(cheap.pool.address);
+});
+
+test('neither a curve nor a pool on a venue without orders hides that the coin is traded elsewhere, for quotes and orders alike', () => {
+  const known = (venue: KnownPool['venue'], depthSol: number): KnownPool => ({
+    venue,
+    address: address(venue),
+    quoteMint: wrappedSolMint,
+    depthSol,
+    slot: 1,
+  });
+  const dust = known('raydium-amm', 0.0002);
+  for (const read of [venues, venues.filter(({ signing }) => signing !== null)]) {
+    const isElsewhere = (...pools: readonly KnownPool[]): boolean =>
+      withHints(planMarket(mint, [wrappedSolMint], read), pools, read).isElsewhere;
+    expect(isElsewhere(known('meteora-damm-v1', 0.6), known('meteora-dbc', 0.4), dust)).toBe(true);
+    expect(isElsewhere(known('raydium-clmm', 50), dust)).toBe(true);
+    expect(isElsewhere(known('meteora-damm-v1', 0.6), known('meteora-damm-v2', 0.06), dust)).toBe(false);
+    expect(isElsewhere(known('meteora-dbc', 0.4), dust)).toBe(false);
+  }
+  // A coin that only has pools without orders can still be quoted.
+  const orca = { ...found(cheap, 50), venue: venues.find(({ name }) => name === 'orca-whirlpool')! };
+  expect(outcomeOf({ ...marketOf(orca), isElsewhere: true })).toBe(cheap.pool.address);
+  expect(outcomeOf({ ...marketOf(orca, found(dear, 0.0002)), isElsewhere: true })).toMatchObject({ fields: { pool: expect.any(String) } });
+});
+
+test('a pool of unknown depth in another quote coin: `auto` asks for a venue, because the amount could be in either coin', () => {
+  const unclear = { fields: { pool: 'the depth of a pool in another quote coin is unknown; name a venue to trade in' } };
+  const unknown = found({ ...usdc, pool: { ...usdc.pool, reserves: null } }, 0);
+  const dust = found(dear, 0.00005);
+  expect(outcomeOf(marketOf(unknown, dust))).toEqual(unclear);
+  expect(outcomeOf(marketOf(dust, unknown), {}, 150)).toEqual(unclear);
+  expect(outcomeOf(marketOf(unknown, dust), { pool: 'pump' })).toBe(dear.pool.address);
+  expect(outcomeOf(marketOf(unknown))).toBe(usdc.pool.address);
+  // With the price of SOL, the depth follows from reserves: 2,000,000 USDC, and one that somebody has just opened.
+  const reserves = (quote: bigint) => ({ virtualBase: 1n, virtualQuote: quote, realBase: 1n, realQuote: quote });
+  const pair = (quote: bigint): TradedPool => found({ ...usdc, pool: { ...usdc.pool, reserves: reserves(quote) } }, 0);
+  expect(outcomeOf(marketOf(pair(2_000_000_000_000n), dust), {}, 150)).toBe(usdc.pool.address);
+  expect(outcomeOf(marketOf(pair(2_000_000_000_000n), dust))).toEqual(unclear);
+  expect(outcomeOf(marketOf(pair(1_000_000n), found(dear, 5)), {}, 150)).toBe(dear.pool.address);
+});
+
 /** Why a buy of this many whole quote coins is refused; null if it is not. */
 function buyFault(pool: TradedPool, value: number, solUsd: number | null): string | null {
   const buy: QuoteRequest = { ...order, amount: { kind: 'ui', value } };

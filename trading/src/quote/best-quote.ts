@@ -1,5 +1,6 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { inSol, quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import { depthOfReserves } from '@sluice/shared/market/pools/depth-share.ts';
 import { buyLimits } from '@sluice/shared/wire/rest/quote.ts';
 import { errorTable, type ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { decimalText } from '@sluice/shared/solana/encoding/amounts.ts';
@@ -60,7 +61,7 @@ export function quoteOn(
   }
   const { market } = result;
   if (market.unquotable !== null) return wrongFields({ mint: unquotableTexts[market.unquotable] });
-  const open = openPools(order, market);
+  const open = openPools(order, market, facts);
   const at = { slot, unixTimeS: facts.unixTimeS };
   return 'error' in open ? open : bestQuote(open.map((pool) => quoteIn(order, market, pool, facts, at)));
 }
@@ -148,19 +149,28 @@ export function wrongFields(fields: Readonly<Record<string, string>>): QuoteRefu
  * The pools that an order may be traded in, at least one. An open curve trades alone. All pools have the same quote coin, because an order's amount is
  * in that coin, and it must not change because somebody opens a pool. See `coinOf`.
  */
-function openPools({ pool }: QuoteRequest, { pools, malformed, isElsewhere }: TokenMarket): readonly TradedPool[] | QuoteRefusal {
+function openPools({ pool }: QuoteRequest, market: TokenMarket, { solUsd }: QuoteFacts): readonly TradedPool[] | QuoteRefusal {
+  const { pools, malformed, isElsewhere } = market;
   const named = pools.filter(({ venue }) => pool === 'auto' || venue.name === pool);
   const open = named.filter((one) => !one.pool.complete);
   const curve = open.find((one) => one.pool.curve);
   if (curve !== undefined) return [curve];
-  if (pool === 'auto' && open.length > 0 && !open.some(isDerived)) {
+  const traded = open.filter(({ venue }) => venue.signing !== null);
+  const isHinted = pool === 'auto' && open.length > 0 && !open.some(isDerived);
+  if (isHinted) {
     if (malformed > 0)
       return wrongFields({ pool: 'the pool in which the coin started cannot be read; name a venue to trade in another one' });
-    if (isElsewhere)
+    if (isElsewhere && traded.length > 0)
       return wrongFields({ pool: 'the coin is traded on venues without orders; name a venue to trade in a much smaller pool' });
   }
-  if (open.length > 0) {
-    const coin = coinOf(open);
+  // Until the coin has moved, a pool that is much smaller than the curve was is not where it moves to.
+  const moving = pools.filter((one) => one.pool.complete && one.pool.migrated !== true);
+  const least = shallowPart * Math.max(0, ...moving.map((one) => depthOf(one, solUsd) ?? Infinity));
+  const isMarket = !isHinted || least === 0 || traded.some((one) => (depthOf(one, solUsd) ?? 0) >= least);
+  if (open.length > 0 && isMarket) {
+    const coin = coinOf(open, solUsd);
+    if (isHinted && traded.some((one) => one.pool.quoteMint !== coin && depthOf(one, solUsd) === null))
+      return wrongFields({ pool: 'the depth of a pool in another quote coin is unknown; name a venue to trade in' });
     return open.filter((one) => one.pool.quoteMint === coin);
   }
   if (pools.length === 0)
@@ -182,15 +192,22 @@ function openPools({ pool }: QuoteRequest, { pools, malformed, isElsewhere }: To
  * The quote coin of an order. Pools that orders are sent to decide if there are any, and of these the derived ones, which nobody else can open. It is the
  * first of `quoteCoins`, unless pools in another coin are much deeper. Without such pools it is the coin of the first one.
  */
-function coinOf(open: readonly TradedPool[]): string {
+function coinOf(open: readonly TradedPool[], solUsd: number | null): string {
   const traded = open.filter(({ venue }) => venue.signing !== null);
   const derived = traded.filter(isDerived);
   const deciding = derived.length > 0 ? derived : traded.length > 0 ? traded : open.slice(0, 1);
   const depthIn = (coin: string): number =>
-    Math.max(...deciding.map(({ pool, depthSol }) => (pool.quoteMint === coin ? (depthSol ?? 0) : -1)));
+    Math.max(...deciding.map((one) => (one.pool.quoteMint !== coin ? -1 : isDerived(one) ? 0 : (depthOf(one, solUsd) ?? 0))));
   const coins = [...quoteCoins.keys()].map((coin) => ({ coin, depth: depthIn(coin) })).filter(({ depth }) => depth >= 0);
   const deepest = Math.max(...coins.map(({ depth }) => depth));
   return coins.find(({ depth }) => depth >= deepest * shallowPart)?.coin ?? deciding[0]!.pool.quoteMint;
+}
+
+/** In SOL: as the directory has it, else from the reserves. Null if it is unknown. */
+function depthOf({ pool: { reserves, quoteMint }, quoteDecimals, depthSol }: TradedPool, solUsd: number | null): number | null {
+  if (depthSol !== null && depthSol > 0) return depthSol;
+  if (reserves === null) return null;
+  return inSol(depthOfReserves(Number(reserves.virtualQuote), Number(reserves.realQuote)) / 10 ** quoteDecimals, quoteMint, { solUsd });
 }
 
 function tradeOf(

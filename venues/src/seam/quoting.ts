@@ -69,6 +69,8 @@ export interface QuotedPool {
   readonly curve: boolean;
   /** Everything is sold: this curve accepts no more trades. */
   readonly complete: boolean;
+  /** It is complete and known to have moved to a pool. */
+  readonly migrated?: boolean;
   /** Null if the price does not follow from reserves. */
   readonly reserves: PoolReserves | null;
   /** The result of this trade on the pool's state, at this moment. */

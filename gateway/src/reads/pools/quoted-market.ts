@@ -37,7 +37,7 @@ export interface TokenMarket {
   readonly pools: readonly TradedPool[];
   /** Derived pools that are left out because their accounts could not be understood. */
   readonly malformed: number;
-  /** Nearly all that the directory knows to be liquid of the coin is on venues that are not read. */
+  /** Nearly all that the directory knows to be liquid of the coin is on venues without orders. */
   readonly isElsewhere: boolean;
   readonly unquotable: Unquotable | null;
 }
@@ -94,8 +94,9 @@ export function withHints(plan: MarketPlan, known: readonly KnownPool[], venues:
   let [deepest, deepestElsewhere] = [0, 0];
   const hinted = known.flatMap(({ venue: name, address, quoteMint, depthSol }): PlannedPool[] => {
     const venue = venues.find((one) => one.name === name);
-    if (venue === undefined) deepestElsewhere = Math.max(deepestElsewhere, depthSol);
-    else deepest = Math.max(deepest, depthSol);
+    // A curve that is over keeps its last depth. One that is open trades alone.
+    if (venue === undefined || venue.signing === null) deepestElsewhere = Math.max(deepestElsewhere, depthSol);
+    else if (venue.curves === null) deepest = Math.max(deepest, depthSol);
     if (venue === undefined || !isAddress(address) || !quoteCoins.has(quoteMint) || !needsDirectory(venue, mint, quoteMint)) return [];
     return [{ ...(pools.find((pool) => pool.addresses[0] === address) ?? { venue, quoteMint, addresses: [address] }), depthSol }];
   });

@@ -114,6 +114,7 @@ export const quoting: VenueQuoting = {
         quoteMint,
         curve: true,
         complete,
+        migrated: pool.isMigrated,
         reserves,
         quote: (trade, at) => {
           if (complete) return quoteFault('complete');

@@ -25,6 +25,7 @@ export const poolMinLength = 365;
 
 /** `status` of a curve that trades. 1 waits for its migration, and 2 has migrated. */
 export const statusFunding = 0;
+export const statusMigrated = 2;
 
 export const globalConfig = { curveType: 16, tradeFeeRate: 27 } as const;
 /** The shortest GlobalConfig that is supported ends after `trade_fee_rate`. */

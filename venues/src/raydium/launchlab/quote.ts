@@ -6,6 +6,7 @@ import { ownedData, quoteFault, type VenueQuoting } from '../../seam/quoting.ts'
 import { decodeGlobalConfig, decodePlatformConfig } from './config.ts';
 import { decodeAccount } from './decode.ts';
 import { buildTrade } from './instructions.ts';
+import { pool as poolAt, statusMigrated } from './layout.ts';
 import { poolOf, programId } from './program.ts';
 import { swapOn, type SwapState } from './swap.ts';
 
@@ -47,6 +48,7 @@ export const quoting: VenueQuoting = {
         quoteMint,
         curve: true,
         complete,
+        migrated: data![poolAt.status] === statusMigrated,
         reserves,
         quote(trade, at) {
           if (complete) return quoteFault('complete');
