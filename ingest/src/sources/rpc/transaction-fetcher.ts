@@ -15,6 +15,8 @@ const maxOpen = 2_000;
 const maxConcurrent = 8;
 /** A transaction is readable once its slot is confirmed, usually 150 ms later. One on a dead fork never is. The time begins with the confirmation. */
 const giveUpAfterMs = 30_000;
+/** Of two endpoints, the answer of one is used if the other has no usable one after this time: longer than a node is behind. */
+const aloneAfterMs = 2_000;
 /**
  * A request for a slot that no endpoint has confirmed would be in vain. It waits for the confirmation, but at most for this time: confirmations of
  * the whole chain may pause for minutes.
@@ -156,7 +158,8 @@ export class TransactionFetcher {
         // An endpoint that does not have the transaction yet, or is only slow, is not down.
         const allVote = verdict.votes.length + verdict.outvoted.length >= answered.size;
         const othersAreDown = allVote && this.#order.every((one) => answered.has(one) || this.#failing.has(one));
-        if (verdict.isMajority || othersAreDown) return agreedValue(verdict.votes);
+        const mayStandAlone = this.#endpoints.length === 2 && performance.now() - sinceMs > aloneAfterMs;
+        if (verdict.isMajority || othersAreDown || mayStandAlone) return agreedValue(verdict.votes);
         reason = 'too few endpoints have it';
       }
       if (verdict.kind === 'contradicted') reason = 'endpoints contradict each other about it';
