@@ -239,7 +239,7 @@ export interface Price {
     /** Age of that price when the event or the answer was made, milliseconds. */
     readonly ageMs: number;
   } | null;
-  /** Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null. */
+  /** Value of the quote coin. Present if the coin is USDT, USD1 or JitoSOL, and pools of this coin were seen. Null if the prices of these pools are older than a minute or contradict each other: values in SOL and USD are then null. */
   readonly quoteRate?: {
     /** SOL for one JitoSOL; USD (USDC) for one USDT or USD1. UI number (float64). */
     readonly price: number;
@@ -1662,7 +1662,7 @@ export interface TokenInfo {
     /** Age of that price at `asOfMs`. Milliseconds. */
     readonly ageMs: number;
   } | null;
-  /** Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null. */
+  /** Value of the quote coin. Present if the coin is USDT, USD1 or JitoSOL, and pools of this coin were seen. Null if the prices of these pools are older than a minute or contradict each other: values in SOL and USD are then null. */
   readonly quoteRate?: {
     /** SOL for one JitoSOL; USD (USDC) for one USDT or USD1. UI number (float64). */
     readonly price: number;

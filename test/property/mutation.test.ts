@@ -6,6 +6,7 @@ import { pumpAmm } from '../../venues/src/pump/amm/index.ts';
 import { pump } from '../../venues/src/pump/curve/index.ts';
 import type { DecodedAccount, Venue } from '@sluice/venues/seam/venue.ts';
 import { describe, expect, it } from 'vitest';
+import { mutateLog } from '../hostile/mutate.ts';
 import { encodeWith } from './encode.ts';
 import { decodeEvent, decodeWith, type PlainDecoded } from '../support/events/decoded.ts';
 import { fuzzCases } from '../support/fuzz.ts';
@@ -242,50 +243,6 @@ function mutateBytes(bytes: Uint8Array, below: (limit: number) => number): Uint8
   copy.set(bytes);
   if (action === 2) return copy.fill(below(256), 8 + below(bytes.length - 8));
   for (let flips = below(5); flips >= 0; flips--) copy[below(copy.length)] = below(256);
-  return copy;
-}
-
-const characters = [
-  '0',
-  ' ',
-  ':',
-  '[',
-  ']',
-  '=',
-  '9',
-  'P',
-  'z',
-  '\u0000',
-  '\ud800',
-  '🙂',
-  'Program ',
-  ' invoke [2]',
-  ' success',
-  'Log truncated',
-];
-
-function mutateLine(line: string, below: (limit: number) => number): string {
-  const at = below(line.length + 1);
-  const action = below(5);
-  if (action === 0) return line.slice(0, at);
-  if (action === 1) return line.slice(at);
-  if (action === 2) return line.slice(0, at) + characters[below(characters.length)]! + line.slice(at);
-  if (action === 3) return line.slice(0, at) + characters[below(characters.length)]! + line.slice(at + 1);
-  return line.slice(0, at) + line.slice(at + 1 + below(4));
-}
-
-/** One or two lines changed, dropped, doubled or swapped. */
-function mutateLog(lines: readonly string[], below: (limit: number) => number): string[] {
-  const copy = [...lines];
-  for (let changes = below(2); changes >= 0; changes--) {
-    const at = below(copy.length);
-    const action = below(8);
-    if (action === 0) copy.splice(at, 1);
-    else if (action === 1) copy.splice(at, 0, copy[below(copy.length)] ?? '');
-    else if (action === 2) copy[at] = copy[below(copy.length)] ?? '';
-    else copy[at] = mutateLine(copy[at] ?? '', below);
-    if (copy.length === 0) break;
-  }
   return copy;
 }
 

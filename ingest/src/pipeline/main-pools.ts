@@ -184,12 +184,12 @@ function takeRead(token: Token, seen: PoolPrice, slot: number, curveOver: boolea
   return true;
 }
 
-/** Another pool becomes the main one. The price that counted before it counts on, unless it is removed, or in another coin. */
+/** Another pool becomes the main pool. The price that counted before counts on, unless this price is removed, or in another coin. */
 function beginOther(token: Token, { quoteMint, atS }: PoolPrice): void {
   if (token.main!.quoteMint !== quoteMint || unprovenSince(token.main!, atS) !== null) token.settled = null;
 }
 
-/** Follows the spot price of the main pool. `before`: the spot price before this one, if it is known. */
+/** Follows the spot price of the main pool. `before`: the spot price before the change; null if unknown. */
 function noteSpot(token: Token, seen: PoolPrice, slot: number, before: number | null): void {
   if (token.main?.poolAddress !== seen.poolAddress || !priceCounts(seen)) return;
   if (token.settled === null) token.settled = new SettledPrice(slot, seen.priceQuote!, before);

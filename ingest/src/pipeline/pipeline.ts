@@ -329,7 +329,7 @@ export class Pipeline {
     this.#lines.dissolve(line);
   }
 
-  /** The event with what the account that it needs adds to it, which was read before. Null if it cannot be completed. */
+  /** The event, completed by the numbers of an account that was read before. Null if the event cannot be completed. */
   #completed<E extends VenueTrade | TokenCreated>(event: E, complete: (constants: AccountConstants) => E): E | null {
     if (event.needs === undefined) return event;
     const constants = this.book.constants(event.needs.account);

@@ -203,7 +203,7 @@ function coinOf(open: readonly TradedPool[], solUsd: number | null): string {
   return coins.find(({ depth }) => depth >= deepest * shallowPart)?.coin ?? deciding[0]!.pool.quoteMint;
 }
 
-/** In SOL: as the directory has it, else from the reserves. Null if it is unknown. */
+/** Depth in SOL: of the directory, else from the reserves, as an estimate in floating point. Null if unknown. */
 function depthOf({ pool: { reserves, quoteMint }, quoteDecimals, depthSol }: TradedPool, solUsd: number | null): number | null {
   if (depthSol !== null && depthSol > 0) return depthSol;
   if (reserves === null) return null;

@@ -269,7 +269,7 @@ class Price(TypedDict):
     solUsd: PriceSolUsd | None
     """The SOL/USD price that the USD values use; null if it is unknown."""
     quoteRate: NotRequired[QuoteRate | None]
-    """Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null."""
+    """Value of the quote coin. Present if the coin is USDT, USD1 or JitoSOL, and pools of this coin were seen. Null if the prices of these pools are older than a minute or contradict each other: values in SOL and USD are then null."""
     reserves: Reserves | None
     """Null if reserves do not determine the price of the venue (concentrated liquidity)."""
     depth: NotRequired[str]
@@ -1285,7 +1285,7 @@ class TokenInfo(TypedDict):
     solUsd: SolUsd | None
     """The SOL/USD price that the USD values use. Null if it is unknown or older than 60 s; the USD values are then null too, unless the quote coin is USDC."""
     quoteRate: NotRequired[QuoteRate | None]
-    """Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null."""
+    """Value of the quote coin. Present if the coin is USDT, USD1 or JitoSOL, and pools of this coin were seen. Null if the prices of these pools are older than a minute or contradict each other: values in SOL and USD are then null."""
     marketCapSol: float | None
     """Null if the price is, or if the mint states no supply, as that of wrapped SOL."""
     marketCapUsd: float | None

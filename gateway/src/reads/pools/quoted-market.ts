@@ -56,7 +56,7 @@ export interface PlannedPool {
   readonly venue: Venue;
   readonly quoteMint: string;
   readonly addresses: QuoteAccounts;
-  /** The directory named it, with this depth. Such a pool is only a hint: if it is not what it should be, the market is assembled without it. */
+  /** Depth of a pool that the directory named. Such a pool is only a hint: if its account is of another kind, the market is assembled without the pool. */
   readonly depthSol: number | null;
 }
 

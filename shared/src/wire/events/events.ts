@@ -92,7 +92,7 @@ const Rate = (price: string) =>
 /** The value of a quote coin as pools show it. */
 export const QuoteRate = Nullable(
   Rate('SOL for one JitoSOL; USD (USDC) for one USDT or USD1.'),
-  'Value of the quote coin. Present if it is USDT, USD1 or JitoSOL and pools of it were seen. Null if their prices are older than a minute or contradict each other: values in SOL and USD are then null.',
+  'Value of the quote coin. Present if the coin is USDT, USD1 or JitoSOL, and pools of this coin were seen. Null if the prices of these pools are older than a minute or contradict each other: values in SOL and USD are then null.',
 );
 
 function event<P extends TProperties>(type: string, description: string, properties: P): TObject<P> {
