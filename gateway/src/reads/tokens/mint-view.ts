@@ -20,7 +20,7 @@ import { maxTokenPools } from '@sluice/shared/wire/rest/token.ts';
 import type { MarketHealth } from '../market-health.ts';
 import type { History } from '../../stream/history/history.ts';
 import { Minutes } from '../pages/minutes.ts';
-import { depthOf, isFollowedBy, isOutdated, stateAtRead, stateOfPrice, type PoolState } from './pool-state.ts';
+import { depthOf, isFollowedBy, isOutdated, receivedAtMs, stateAtRead, stateOfPrice, type PoolState } from './pool-state.ts';
 import { surviving } from '../surviving.ts';
 import type { TokenFacts, TokenPlan } from './token-facts.ts';
 
@@ -62,6 +62,8 @@ export class MintView {
   #place: Mutable<MainPool> | null = null;
   /** The price that counts, in the quote coin of the main pool. Null: none is known. */
   #settled: SettledPrice | null = null;
+  /** The spot price of the main pool, and since when it has been the same, in Unix milliseconds. */
+  #spot: { readonly quote: number; readonly sinceMs: number } | null = null;
   readonly #coins: MarketHealth['coins'];
   #confirmed: PoolState | null = null;
   /** States of the main pool after the confirmed one, at most one for each slot, oldest first. */
@@ -84,8 +86,11 @@ export class MintView {
     this.#read(facts);
     if (stored !== null) this.#onPrice(stored);
     const { main } = this;
-    if (main !== null && main.address === stored?.poolAddress && main.priceQuote !== null)
+    if (stored !== null && main !== null && main.address === stored.poolAddress && main.priceQuote !== null) {
       this.#settled = new SettledPrice(main.slot, main.priceQuote, counted);
+      // The read of the chain found the price of the newest event.
+      if (main.priceQuote === stored.priceQuote) this.#spot = { quote: main.priceQuote, sinceMs: receivedAtMs(stored) };
+    }
     this.refreshedAtMs = steadyMs;
   }
 
@@ -114,7 +119,8 @@ export class MintView {
   counted(nowMs: number): number | null {
     const { main } = this;
     if (main === null || main.priceQuote === null) return null;
-    return this.#settled === null || nowMs - main.atMs >= lastsMs ? main.priceQuote : this.#settled.at();
+    const sinceMs = this.#spot?.quote === main.priceQuote ? this.#spot.sinceMs : main.atMs;
+    return this.#settled === null || nowMs - sinceMs >= lastsMs ? main.priceQuote : this.#settled.at();
   }
 
   stateOf(address: string): PoolState | null {
@@ -209,6 +215,7 @@ export class MintView {
   #noteSpot(before: PoolState | null): void {
     const { main } = this;
     if (main === null || main.priceQuote === null) return;
+    if (this.#spot?.quote !== main.priceQuote) this.#spot = { quote: main.priceQuote, sinceMs: main.atMs };
     if (this.#settled === null || before?.quoteMint !== main.quoteMint) this.#settled = new SettledPrice(main.slot, main.priceQuote, null);
     else this.#settled.note(main.slot, main.priceQuote);
   }

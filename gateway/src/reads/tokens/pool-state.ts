@@ -102,6 +102,6 @@ export function depthOf({ reserves, depth, quoteMint, quoteDecimals }: PoolState
   return raw === null ? null : inSol(raw / 10 ** quoteDecimals, quoteMint, rates);
 }
 
-function receivedAtMs({ ts }: Pick<PriceEvent, 'ts'>): number {
+export function receivedAtMs({ ts }: Pick<PriceEvent, 'ts'>): number {
   return Math.round(ts.received / 1000);
 }
