@@ -36,7 +36,7 @@ import { Sources } from './sources/source.ts';
 import type { Source } from './sources/source.ts';
 import { BlockFetcher } from './sources/blocks/block-fetcher.ts';
 import { AccountFetcher } from './sources/rpc/account-fetcher.ts';
-import { TransactionFetcher } from './sources/rpc/transaction-fetcher.ts';
+import { TransactionFetcher, type FetcherOptions } from './sources/rpc/transaction-fetcher.ts';
 import { readStats, type IngestStats, type RunningParts } from './stats.ts';
 
 export type { IngestStats } from './stats.ts';
@@ -194,13 +194,14 @@ function openReading(parts: ReadingParts): RunningParts {
     report.lose(loss);
     onUnseen({ from: loss.slot, to: loss.slot, signatures: [loss.signature] });
   };
+  const onOutvoted: FetcherOptions['onOutvoted'] = (endpoint, ...where) => router.contradicted({ source: 'rpc', endpoint }, ...where);
   const pipeline: Pipeline = new Pipeline({
     memory: config.memory,
     venues,
     simulated,
     solUsd,
     accounts: new AccountFetcher(rpc, ended),
-    transactions: new TransactionFetcher(rpc),
+    transactions: new TransactionFetcher(rpc, { onOutvoted }),
     expectsWhole: () => sources.showsWhole,
     clock,
     log,
@@ -212,7 +213,7 @@ function openReading(parts: ReadingParts): RunningParts {
     onPool: (opened) => publisher.push(opened),
     onFault: (fault) => report.note(fault),
     onLoss,
-    onContradiction: (signature, slot) => router.contradicted(signature, slot),
+    onAgreed: (...agreed) => router.agreed(...agreed),
   });
   const continuity: Continuity = new Continuity({
     rpcs: httpUrls.map((url) => createRpc([url], { timeoutMs: rpcTimeoutMs })),
@@ -223,7 +224,7 @@ function openReading(parts: ReadingParts): RunningParts {
     pipeline,
     // Its own client, so that an endpoint that is slow with blocks is still used first for everything else.
     blocks: new BlockFetcher(createRpc(httpUrls, { timeoutMs: blockTimeoutMs })),
-    transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true }),
+    transactions: new TransactionFetcher(rpc, { maxConcurrent: maxFilling, giveUpAfterMs: fillGiveUpAfterMs, late: true, onOutvoted }),
     settleBy: names.includes('blocks') ? 'offers' : config.settleBy,
     slot: () => sources.health().slot,
     // A bus in this process has no other process on it.

@@ -61,6 +61,7 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     ...stats.endpoints.flatMap(endpointMetrics),
     ...rpcMetrics(metricsPrefix, rpc),
     ...stats.sources.flatMap(sourceMetrics),
+    ...stats.contradictions.flatMap(contradictionMetrics),
     ...venueMetrics(stats),
   ];
 }
@@ -78,6 +79,16 @@ function sourceMetrics({ name, first, leadMs, holes, contradicted }: IngestStats
     ['source_contradicted_total', 'Transactions that it reported with other contents than the confirmed block has.', contradicted],
   ];
   return metricsOf(metricsPrefix, rows, { source: name });
+}
+
+/** `rpc`: an answer to a request for a transaction. A source that does not name its endpoints has no number. */
+function contradictionMetrics({ source, endpoint, contradicted }: IngestStats['contradictions'][number]): Metric[] {
+  const labels = { endpoint: endpoint === null ? '' : String(endpoint + 1), source };
+  return metricsOf(
+    metricsPrefix,
+    [['endpoint_contradicted_total', 'Transactions that it reported otherwise than endpoints agree.', contradicted]],
+    labels,
+  );
 }
 
 function endpointMetrics({ source, index, state, slotsBehind, ...counts }: PubSubHealth): Metric[] {

@@ -61,6 +61,7 @@ export function readStats(of: {
     endpoints: health.endpoints,
     /** In the order of the settings. */
     sources: running === null ? [] : readSources(running),
+    contradictions: running?.router.contradictions ?? [],
     blindPeriods: health.blindPeriods,
     /** Null before the genesis hash is known. */
     continuity: running?.continuity.stats ?? null,

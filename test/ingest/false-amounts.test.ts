@@ -12,23 +12,35 @@ import { ConfirmedFollower } from './confirmed-follower.ts';
 import { eventsOfEntry } from '../support/events/entry-events.ts';
 import type { LogEntry } from '@sluice/shared/bus/bus.ts';
 import { accountJson, type ScriptedNode } from './scripted-node.ts';
-import { signatureOf } from './pump-frames.ts';
+import { addressOf, signatureOf } from './pump-frames.ts';
 import { patient, World } from './settling-world.ts';
 import { curveBuy } from './some-trades.ts';
 import { wholeTransaction } from './whole-transaction.ts';
 
-/** Recorded swaps, with the raw amounts of each as clients get them. */
+/** Recorded swaps: the coin, and the raw amounts as clients get them. */
 const swaps = {
-  'meteora-dbc': { file: 'meteora-dbc/swap_2026_09_via_dflow_Ud4ww399gUfh', amounts: ['18002931206802', '8395358021'] },
-  'raydium-cpmm': { file: 'raydium-cpmm/v4_then_cpmm_transfer_fee_via_jupiter_GCeRpjvfNXZB', amounts: ['13377864233688', '6559652940'] },
+  'meteora-dbc': {
+    file: 'meteora-dbc/swap_2026_09_via_dflow_Ud4ww399gUfh',
+    mint: '5jWGJESXtvxxa59GjZ1v7fLzn1o9ekzHKJWTkp9iax7',
+    amounts: ['18002931206802', '8395358021'],
+  },
+  'raydium-cpmm': {
+    file: 'raydium-cpmm/v4_then_cpmm_transfer_fee_via_jupiter_GCeRpjvfNXZB',
+    mint: '3C3pXiWCKr3BFEKHkWzuHWmcbYWAoGLE26BTmFHtTBj4',
+    amounts: ['13377864233688', '6559652940'],
+  },
 } as const;
 type VenueName = keyof typeof swaps;
+
+type Balances = { readonly uiTokenAmount: { amount: string; decimals: number } }[];
 
 interface Recorded extends Record<string, unknown> {
   readonly transaction: { readonly signatures: readonly string[] };
   readonly meta: {
     readonly logMessages: string[];
     readonly innerInstructions: { readonly instructions: { data?: string }[] }[];
+    readonly preTokenBalances: Balances;
+    readonly postTokenBalances: Balances;
   };
 }
 
@@ -64,10 +76,28 @@ function withFalseAmounts(of: Recorded): Recorded {
   return copy;
 }
 
+/** The true log and the true events, with other facts around them. */
+const otherFacts: Readonly<Record<string, (of: Recorded, mint: string) => Recorded>> = {
+  'account keys': (of, mint) => JSON.parse(JSON.stringify(of).replaceAll(mint, addressOf('another coin'))) as Recorded,
+  'token balances': (of) => {
+    const copy = structuredClone(of);
+    for (const { uiTokenAmount } of [...copy.meta.preTokenBalances, ...copy.meta.postTokenBalances]) {
+      uiTokenAmount.amount += '0';
+      uiTokenAmount.decimals++;
+    }
+    return copy;
+  },
+};
+
+const withSignature = (of: Recorded, signature: string): Recorded => ({
+  ...of,
+  transaction: { ...of.transaction, signatures: [signature] },
+});
+
 /** The process with three endpoints, of which the first one lies. */
-async function start(sources: Config['sources'], name: VenueName) {
+async function start(sources: Config['sources'], name: VenueName, falsified = withFalseAmounts) {
   const truth = recorded(name);
-  const lie = withFalseAmounts(truth);
+  const lie = falsified(truth);
   const [signature] = truth.transaction.signatures;
   const world = await World.of(3, patient, sources);
   const at = world.next;
@@ -85,12 +115,13 @@ async function start(sources: Config['sources'], name: VenueName) {
       .flatMap((event) => (event.type === 'trade' && event.pool === name ? [[event.baseAmount, event.quoteAmount]] : []));
   const amounts = async () => amountsIn(await world.bus.tail(4_096));
   /** What a client at `confirmed` gets. */
-  async function amountsAtConfirmed() {
+  async function entriesAtConfirmed() {
     const follower = new ConfirmedFollower();
     for (const entry of await world.bus.tail(4_096)) follower.take(entry);
-    return amountsIn(follower.entries);
+    return follower.entries;
   }
-  return { world, at, signature: signature!, truth, lie, amounts, amountsAtConfirmed };
+  const amountsAtConfirmed = async () => amountsIn(await entriesAtConfirmed());
+  return { world, at, signature: signature!, truth, lie, amounts, amountsAtConfirmed, entriesAtConfirmed };
 }
 
 const show = (node: ScriptedNode, slot: number, transaction: Recorded): void =>
@@ -118,12 +149,58 @@ describe.skipIf(!fixturesPresent).each(Object.keys(swaps) as VenueName[])(
       expect(await amountsAtConfirmed()).toEqual([swaps[name].amounts]);
       const [source] = world.ingest.stats().sources;
       expect(source).toMatchObject({ name: 'transaction-subscribe', contradicted: 1 });
-      const warned = world.lines.filter((line) => line.name === 'source_contradicted');
+      const warned = world.lines.filter(({ name: line, data }) => line === 'source_contradicted' && data['source'] !== 'rpc');
       expect(warned).toMatchObject([
         { level: 'warn', data: { source: 'transaction-subscribe', endpoint: 1, signature, slot: at, total: 1 } },
       ]);
       expect(JSON.stringify(warned)).not.toContain('127.0.0.1');
     });
+
+    it.each(Object.keys(otherFacts).flatMap((what) => [[what, 'first'] as const, [what, 'second'] as const]))(
+      'other %s in a report that comes %s are retracted, with all that was published by them, and blamed on the endpoint',
+      async (what, place) => {
+        const { mint } = swaps[name];
+        const started = await start(['transaction-subscribe'], name, (of) => otherFacts[what]!(of, mint));
+        const { world, at, signature, truth, lie, entriesAtConfirmed } = started;
+        const [liar, honest, other] = world.nodes as [ScriptedNode, ScriptedNode, ScriptedNode];
+        const [twin, later] = ['twin', 'later'].map((one) => withSignature(truth, signatureOf(one))) as [Recorded, Recorded];
+        const signatures = [signature, signatureOf('twin'), signatureOf('later')];
+        world.transactions.set(signatures[1]!, { result: { ...twin, slot: at } });
+        world.blocks.set(at, { bank: 'only', names: [], others: signatures });
+        const tradesIn = (entries: readonly LogEntry[]) =>
+          entries.flatMap(eventsOfEntry).flatMap((event) => {
+            if (event.type !== 'trade' || event.pool !== name) return [];
+            const { id, mint: coin, quoteMint, baseDecimals, quoteDecimals, trader, traderBalance = null } = event;
+            return [{ signature: id.split(':')[0]!, facts: [coin, quoteMint, baseDecimals, quoteDecimals, trader, traderBalance] }];
+          });
+        const published = async () => tradesIn(await world.bus.tail(4_096));
+        show(place === 'first' ? liar : honest, at, place === 'first' ? lie : truth);
+        await until('the first is published', async () => (await published()).length === 1);
+        // Another trade in the same pool, before anybody contradicts the lie.
+        show(honest, at, twin);
+        await until('the second is published', async () => (await published()).length === 2);
+        show(place === 'first' ? honest : liar, at, place === 'first' ? truth : lie);
+        await until('it is contested', () => world.ingest.stats().sightings.otherContents > 0);
+        show(other, at, later);
+        await until('the third is published', async () => (await published()).some((one) => one.signature === signatures[2]));
+        world.confirm(at);
+        await world.settled(at);
+        await until('all are confirmed', async () => tradesIn(await entriesAtConfirmed()).length === 3);
+        const found = tradesIn(await entriesAtConfirmed());
+        const [{ facts }] = (await published()).filter((one) => one.signature === signatures[2]) as [(typeof found)[number]];
+        expect(facts[0]).toBe(mint);
+        expect(found.map((one) => one.signature).toSorted()).toEqual(signatures.toSorted());
+        expect(found.map((one) => one.facts)).toEqual([facts, facts, facts]);
+        const [first] = await published();
+        if (place === 'first') expect(first!.facts).not.toEqual(facts);
+        else expect(first!.facts).toEqual(facts);
+        const blamed = world.ingest.metrics().filter((one) => one.name === 'sluice_ingest_endpoint_contradicted_total');
+        expect(blamed.map(({ labels, value }) => [labels, value]).slice(0, 1)).toEqual([[{ endpoint: '1', source: 'rpc' }, 1]]);
+        expect(blamed.filter(({ labels }) => labels['source'] !== 'rpc')).toMatchObject([
+          { labels: { endpoint: '1', source: 'transaction-subscribe' }, value: 1 },
+        ]);
+      },
+    );
 
     it('that answers with them to a request for the transaction are never published', async () => {
       const { world, at, signature, truth, amounts, amountsAtConfirmed } = await start(['logs'], name);

@@ -34,7 +34,17 @@ function contentsOf(...pools: readonly string[]): TransactionContents {
         : { type: 'trade', pool };
     return { venue: 'pump', path: '0', event };
   }) as unknown as TransactionContents['events'];
-  const nothing = { feePayer: null, index: null, blockTime: null, tokenBalances: null, digest: 0, outcomes: [], fault: null, refused: 0 };
+  const nothing = {
+    feePayer: null,
+    index: null,
+    blockTime: null,
+    tokenBalances: null,
+    digest: 0,
+    facts: '',
+    outcomes: [],
+    fault: null,
+    refused: 0,
+  };
   return { kind: 'read', ...nothing, events };
 }
 
@@ -80,7 +90,7 @@ describe('urgent transactions', () => {
     source.start({ ...sink, sighting: ({ signature }) => busy(signature) }, ended.signal);
     const send = (...all: readonly string[]): void => {
       const updates = all.map((pool): ReadUpdate => {
-        return { kind: 'transaction', slot: 5, signature: pool, digest: 1, contents: contentsOf(pool) };
+        return { kind: 'transaction', slot: 5, signature: pool, contents: contentsOf(pool) };
       });
       onMessage({ kind: 'updates', endpoint: 0, updates, bytes: 1, receivedUs: 1 });
     };

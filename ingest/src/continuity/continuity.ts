@@ -161,6 +161,18 @@ export class Continuity {
    */
   contested(signature: string, slot: number, found: WholeSighting | null): void {
     if (this.#ledger.isDead(slot) || this.#isSettled(slot)) return;
+    this.#doubt(signature, slot, found);
+    // What it taught may be false, and so may be what was published with it.
+    const mayBeFalse = this.#parts.pipeline.book.unlearn(signature);
+    if (mayBeFalse === null) return;
+    for (const [at, pools] of this.#pools) {
+      for (const [address, signatures] of pools) {
+        if (mayBeFalse(address)) for (const one of signatures) if (one !== null) this.#doubt(one, at, null);
+      }
+    }
+  }
+
+  #doubt(signature: string, slot: number, found: WholeSighting | null): void {
     const known = this.#contested.get(slot);
     if (known !== undefined) known.set(signature, found ?? known.get(signature) ?? null);
     else {

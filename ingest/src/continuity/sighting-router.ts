@@ -1,6 +1,7 @@
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import type { Continuity } from './continuity.ts';
+import { failedContents, isOther, type Contents } from '../pipeline/decode.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { SolUsdFeed } from '../pipeline/sol-usd.ts';
 import type { AccountState, Sighting, WholeSighting } from '../sources/sighting.ts';
@@ -9,7 +10,9 @@ import type { SourceSink } from '../sources/source.ts';
 
 /** Transactions whose first report is remembered: a minute of the busiest programs. */
 const maxReports = 20_000;
-/** Between two warnings about a source. */
+/** Later reports of one transaction that are remembered. */
+const maxLater = 8;
+/** Between two warnings about an endpoint. */
 const warnEveryMs = 10_000;
 
 export const noSightingCounts = () => ({
@@ -34,26 +37,30 @@ const noLead = () => ({
   /** Of these, transactions that another source reported later, and the time between the two in all. */
   confirmed: 0,
   leadMs: 0,
-  /** Transactions that it reported first, and with other contents than the endpoints agree on. */
+  /** Transactions that it reported with other contents than the endpoints agree on. */
   contradicted: 0,
-  warnedAtMs: Number.NEGATIVE_INFINITY,
 });
 
-/** The first report of a transaction for its slot. */
-interface FirstReport {
-  readonly slot: number;
+interface Reporter {
   readonly source: string;
   /** Its number among the endpoints of all sources; null if the source does not name it. */
   readonly endpoint: number | null;
+}
+
+/** The first report of a transaction for its slot. */
+interface FirstReport extends Reporter {
+  readonly slot: number;
   readonly atMs: number;
-  /** Null if the source cannot compare. */
-  digest: number | null;
+  /** The first digest of each source. */
+  readonly digests: Record<string, number | string>;
   /** Whether another source reported it too. */
   isConfirmed: boolean;
+  /** Later reports with other contents, or with facts that the first does not show. */
+  later: (Reporter & Contents)[] | null;
 }
 
 export interface RouterParts {
-  readonly pipeline: Pick<Pipeline, 'confirmed' | 'see' | 'seen' | 'isOpen' | 'contradicts' | 'takeNew' | 'takeAgain' | 'takeAccount'>;
+  readonly pipeline: Pick<Pipeline, 'confirmed' | 'see' | 'seen' | 'isOpen' | 'compare' | 'takeNew' | 'takeAgain' | 'takeAccount'>;
   readonly continuity: Pick<Continuity, 'slot' | 'block' | 'confirmed' | 'contested' | 'isDead' | 'seenElsewhere' | 'resumed'>;
   readonly solUsd: Pick<SolUsdFeed, 'has' | 'take'>;
   readonly log: Logger;
@@ -64,6 +71,8 @@ export class SightingRouter implements SourceSink {
   readonly counts = noSightingCounts();
   readonly #reports = new Recent<FirstReport>(maxReports);
   readonly #leads = new Map<string, ReturnType<typeof noLead>>();
+  /** By source and endpoint: what was not what the endpoints agree on. */
+  readonly #faults = new Map<string, Reporter & { contradicted: number; warnedAtMs: number }>();
   readonly #parts: RouterParts;
 
   constructor(parts: RouterParts) {
@@ -77,28 +86,34 @@ export class SightingRouter implements SourceSink {
     return lead;
   }
 
-  isRepeat(source: string, signature: string, slot: number, digest: number | null, endpoint: number | null = null): boolean {
+  /** Reports of each endpoint that were not what the endpoints agree on. */
+  get contradictions() {
+    return [...this.#faults.values()].map(({ source, endpoint, contradicted }) => ({ source, endpoint, contradicted }));
+  }
+
+  isRepeat(source: string, signature: string, slot: number, digest: number | string | null, endpoint?: number): boolean {
     const { pipeline } = this.#parts;
     const first = pipeline.seen.peek(signature);
-    // Of a new transaction there is nothing to compare.
-    if (first === undefined) this.#begin(source, signature, slot, digest, endpoint);
-    else this.#compare(source, signature, slot, digest, endpoint);
-    if (first !== slot || pipeline.isOpen(signature)) return false;
+    const mayDiffer = this.#note({ source, endpoint: endpoint ?? null }, signature, slot, digest);
+    if (first !== slot || mayDiffer || pipeline.isOpen(signature)) return false;
     this.counts.repeated++;
     return true;
   }
 
-  /** Two banks of one slot may execute a transaction in another order. */
-  #compare(source: string, signature: string, slot: number, digest: number | null, endpoint: number | null): void {
+  /** Whether the report may have other contents than those before. Two banks of one slot may execute a transaction in another order. */
+  #note(reporter: Reporter, signature: string, slot: number, digest: number | string | null): boolean {
+    const { source, endpoint } = reporter;
     const known = this.#reports.peek(signature);
-    if (known?.slot !== slot) this.#begin(source, signature, slot, digest, endpoint);
-    else if (known.source !== source) this.#confirm(known);
-    else if (known.digest === null) known.digest = digest;
-    else if (digest !== null && known.digest !== digest) this.#contest(signature, slot, null);
-  }
-
-  #begin(source: string, signature: string, slot: number, digest: number | null, endpoint: number | null): void {
-    this.#reports.set(signature, { slot, source, endpoint, atMs: performance.now(), digest, isConfirmed: false });
+    if (known?.slot !== slot) {
+      const digests = digest === null ? {} : { [source]: digest };
+      this.#reports.set(signature, { slot, source, endpoint, atMs: performance.now(), digests, isConfirmed: false, later: null });
+      return false;
+    }
+    if (known.source !== source) this.#confirm(known);
+    if (digest === null) return false;
+    const before = known.digests[source];
+    known.digests[source] ??= digest;
+    return before !== digest;
   }
 
   #confirm(report: FirstReport): void {
@@ -121,7 +136,8 @@ export class SightingRouter implements SourceSink {
       this.counts.deadSlot++;
       return;
     }
-    this.#compare(sighting.source, signature, slot, null, null);
+    const reporter = { source: sighting.source, endpoint: sighting.endpoint ?? null };
+    this.#note(reporter, signature, slot, null);
     const firstSlot = pipeline.see(signature, slot);
     if (firstSlot === null) {
       this.counts.new++;
@@ -135,29 +151,43 @@ export class SightingRouter implements SourceSink {
       pipeline.takeAgain(sighting);
     } else {
       this.counts.repeated++;
-      if (sighting.kind === 'whole' && pipeline.contradicts(sighting)) this.#contradict(sighting);
+      const found = pipeline.compare(sighting);
+      if (found === null) return;
+      this.#add(signature, { ...reporter, ...found });
+      // What is confirmed wins.
+      if (found.isOther) this.#contest(signature, slot, sighting.kind === 'whole' && sighting.commitment !== 'processed' ? sighting : null);
     }
   }
 
-  failed(signature: string, slot: number): void {
-    if (this.#parts.pipeline.seen.peek(signature) === slot) this.#contest(signature, slot, null);
+  failed(signature: string, slot: number, source: string, endpoint: number | null = null): void {
+    if (this.#parts.pipeline.seen.peek(signature) !== slot) return;
+    this.#add(signature, { source, endpoint, ...failedContents });
+    this.#contest(signature, slot, null);
   }
 
-  /** The transaction was published with other contents. What is confirmed wins. */
-  #contradict(sighting: WholeSighting): void {
-    const { signature, slot, commitment } = sighting;
-    this.#contest(signature, slot, commitment === 'processed' ? null : sighting);
+  #add(signature: string, report: Reporter & Contents): void {
+    const first = this.#reports.peek(signature);
+    if (first !== undefined && (first.later ??= []).length < maxLater) first.later.push(report);
   }
 
-  /** What was published of the transaction is not what the endpoints agree on: its first report was false, or of another bank. */
-  contradicted(signature: string, slot: number): void {
-    const report = this.#reports.peek(signature);
-    if (report === undefined) return;
-    const { source, endpoint } = report;
-    const lead = this.lead(source);
-    const total = ++lead.contradicted;
-    if (performance.now() - lead.warnedAtMs < warnEveryMs) return;
-    lead.warnedAtMs = performance.now();
+  /** Endpoints agreed on a transaction. Reports with other contents were false, or of another bank. */
+  agreed(signature: string, slot: number, truth: Contents, published: Contents | undefined): void {
+    const first = this.#reports.peek(signature);
+    if (first === undefined) return;
+    if (published !== undefined && isOther(published, truth)) this.contradicted(first, signature, slot);
+    for (const report of first.later ?? []) if (isOther(report, truth)) this.contradicted(report, signature, slot);
+    first.later = null;
+  }
+
+  /** A report was not what the endpoints agree on. */
+  contradicted({ source, endpoint }: Reporter, signature: string, slot: number): void {
+    this.lead(source).contradicted++;
+    const key = `${source} ${endpoint}`;
+    const fault = this.#faults.get(key) ?? { source, endpoint, contradicted: 0, warnedAtMs: Number.NEGATIVE_INFINITY };
+    this.#faults.set(key, fault);
+    const total = ++fault.contradicted;
+    if (performance.now() - fault.warnedAtMs < warnEveryMs) return;
+    fault.warnedAtMs = performance.now();
     this.#parts.log.warn({ source, endpoint: endpoint === null ? null : endpoint + 1, signature, slot, total }, 'source_contradicted');
   }
 

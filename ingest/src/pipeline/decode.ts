@@ -1,6 +1,6 @@
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { Commitment } from '@sluice/shared/wire/events/events.ts';
-import type { DecodedAccount, DecodedConstants, Venue, VenueAccount } from '@sluice/venues/seam/venue.ts';
+import type { DecodedAccount, DecodedConstants, TokenCreated, Venue, VenueAccount, VenueTrade } from '@sluice/venues/seam/venue.ts';
 import {
   sampleOf,
   TransactionDecoder,
@@ -28,6 +28,8 @@ export interface DecodedTransaction {
   readonly late: boolean;
   /** A checksum of all events and logged texts that were read, the same from every kind of sighting. */
   readonly digest: number;
+  /** A hash of everything that events are made of; null if the sighting has only logs. */
+  readonly facts: string | null;
   readonly events: readonly LocatedEvent[];
 }
 
@@ -72,6 +74,23 @@ export type Reading =
   | ReadSighting
   | { readonly kind: 'failed' }
   | { readonly kind: 'unusable'; readonly transaction: DecodedTransaction; readonly reason: string };
+
+/** What is compared of two reports of a transaction. */
+export type Contents = Pick<DecodedTransaction, 'digest' | 'facts'>;
+export const failedContents: Contents = { digest: -1, facts: 'failed' };
+
+/** Null if the sighting does not show all of its events. */
+export function contentsOf(reading: Reading): Contents | null {
+  if (reading.kind === 'failed') return failedContents;
+  if (reading.kind === 'unusable' || reading.fault !== null) return null;
+  const { digest, facts } = reading.transaction;
+  return { digest, facts };
+}
+
+/** Logs show fewer facts than whole transactions: what both have is compared. */
+export function isOther(one: Contents, other: Contents): boolean {
+  return one.digest !== other.digest || (one.facts !== null && other.facts !== null && one.facts !== other.facts);
+}
 
 /** For a sighting that is only compared: counts nothing. */
 export const uncounted: Counted = { paths: new Set(), slices: 0 };
@@ -122,6 +141,7 @@ export class Decoder {
       late,
       tokenBalances: isRead ? decoding.tokenBalances : null,
       digest: isRead ? decoding.digest : 0,
+      facts: isRead ? decoding.facts : null,
       events: isRead ? decoding.events : [],
     };
     if (!isRead) return { kind: 'unusable', transaction, reason: decoding.reason };
@@ -176,4 +196,23 @@ export class Decoder {
       if (fault !== null) this.#onFault({ venue, kind: kind as DecodeFault['kind'], where, ...fault });
     }
   }
+}
+
+export function buysOfCreator({ events }: DecodedTransaction, { pool, trader }: TokenCreated): VenueTrade[] {
+  const buys: VenueTrade[] = [];
+  for (const { event } of events) {
+    if (event.type === 'trade' && event.pool === pool && event.side === 'buy' && event.trader === trader) buys.push(event);
+  }
+  return buys;
+}
+
+/** True for the last trade on a curve before its completion in the same transaction. */
+export function completesCurve({ events }: DecodedTransaction, trade: VenueTrade): boolean {
+  if (events.length < 2) return false;
+  let last: VenueTrade | null = null;
+  for (const { event } of events) {
+    if (event.type === 'trade' && event.pool === trade.pool) last = event;
+    else if (event.type === 'completed' && event.pool === trade.pool) return last === trade;
+  }
+  return false;
 }

@@ -12,7 +12,7 @@ import { valuation, type EventRates } from './price.ts';
 import { solUsdAt } from './sol-usd.ts';
 
 /** Where and when a transaction was seen: what all of its events share. */
-type Seen = Omit<DecodedTransaction, 'digest' | 'events'>;
+type Seen = Omit<DecodedTransaction, 'digest' | 'facts' | 'events'>;
 
 /** The pool of an event, resolved: `mint` is the token, which may be the base or the quote of the program's pair. */
 export interface EventPool {

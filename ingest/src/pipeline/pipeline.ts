@@ -8,18 +8,29 @@ import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import type { AccountState, Sighting, WholeSighting } from '../sources/sighting.ts';
 import { AccountChanges } from './account-changes.ts';
 import type { LocatedEvent } from '../sources/decode/transaction-decoder.ts';
-import { Decoder, uncounted, type DecodedTransaction, type DecodeFault, type Reading } from './decode.ts';
+import {
+  buysOfCreator,
+  completesCurve,
+  contentsOf,
+  Decoder,
+  isOther,
+  uncounted,
+  type Contents,
+  type DecodedTransaction,
+  type DecodeFault,
+  type Reading,
+} from './decode.ts';
 import { Emitter, type EmitterParts } from './emit.ts';
 import { Lines } from './waiting-lines.ts';
 import { MainPoolReader, type MainPoolReaderParts, type TradeSeen } from './main-pools.ts';
-import { learnDecimals, PoolBook, type Pool, type Token } from './pools.ts';
+import { PoolBook, type Pool, type Token } from './pools.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
 import { noUnfinishedCounts, Unfinished, type UnfinishedParts } from './unfinished.ts';
 
 /** The pool, its mints, the main pool, and once more if an event joined that needs a mint's program. */
 const maxQuestionRounds = 5;
 /** Transactions whose contents are remembered: a minute of the busiest programs. */
-const maxDigests = 20_000;
+const maxReported = 20_000;
 /** Transactions without an event so far that are remembered. Further sightings of a forgotten one are treated as repeats. */
 const maxQuiet = 20_000;
 
@@ -41,8 +52,14 @@ export interface PipelineParts
   readonly log: Logger;
   readonly onFault: (fault: DecodeFault) => void;
   readonly onLoss: (loss: Loss) => void;
-  /** A transaction was published with other contents than endpoints agree on. */
-  readonly onContradiction?: (signature: string, slot: number) => void;
+  /** Endpoints agreed on a transaction that was reported with several contents. `published`: what was published of it. */
+  readonly onAgreed?: (signature: string, slot: number, truth: Contents, published: Contents | undefined) => void;
+}
+
+/** What reports of a transaction are compared with. */
+interface Reported extends Contents {
+  /** The facts of the first whole report, if only logs were published. */
+  whole: string | null;
 }
 
 /** One event of a transaction, with its pool. It waits in that pool's line if necessary. */
@@ -73,8 +90,7 @@ export class Pipeline {
   readonly #venueByName: ReadonlyMap<string, Venue>;
   readonly #unfinished: Unfinished;
   readonly #quiet = new Recent<true>(maxQuiet);
-  /** Signature -> digest of the events that were passed on. */
-  readonly #digests = new Recent<number>(maxDigests);
+  readonly #reported = new Recent<Reported>(maxReported);
   readonly #mainPools: MainPoolReader;
 
   constructor(parts: PipelineParts) {
@@ -139,13 +155,13 @@ export class Pipeline {
    * retracted. If it cannot be read now, the comparison with the records of nodes finds it.
    */
   async reread(signature: string, slot: number, whole: WholeSighting | null): Promise<void> {
-    const { transactions, signal, onContradiction } = this.#parts;
-    const published = this.#digests.peek(signature);
+    const { transactions, signal, onAgreed } = this.#parts;
+    const published = this.#reported.peek(signature);
     const read = (answer: WholeSighting): Reading => this.decoder.read({ ...answer, late: true }, uncounted);
     // One endpoint showed the block: if there are others, they vote.
     const found = whole !== null && !transactions.votes ? read(whole) : await transactions.fetch(signature, slot, signal, read);
-    const isFalse = found.kind === 'failed' || (found.kind === 'read' && found.transaction.digest !== published);
-    if (isFalse) onContradiction?.(signature, slot);
+    const truth = found.kind === 'lost' ? null : contentsOf(found);
+    if (truth !== null) onAgreed?.(signature, slot, truth, published);
     if (found.kind === 'read' && !this.seen.has(signature)) this.takeLate(found.transaction);
   }
 
@@ -207,23 +223,28 @@ export class Pipeline {
     this.#take(transaction, transaction.events);
   }
 
-  /** Whether a whole transaction has other events than those that were published of it. */
-  contradicts(whole: WholeSighting): boolean {
-    const digest = this.#digests.peek(whole.signature);
-    if (digest === undefined) return false;
-    const reading = this.decoder.read(whole, uncounted);
-    return reading.kind === 'failed' || (reading.kind === 'read' && reading.fault === null && reading.transaction.digest !== digest);
+  /** What another sighting of a known transaction shows; null if it shows nothing that was not reported before. */
+  compare(sighting: Sighting): (Contents & { readonly isOther: boolean }) | null {
+    const known = this.#reported.peek(sighting.signature);
+    const found = known === undefined ? null : contentsOf(this.decoder.read(sighting, uncounted));
+    if (known === undefined || found === null) return null;
+    if (isOther(found, { digest: known.digest, facts: known.whole })) return { ...found, isOther: true };
+    if (known.whole !== null || found.facts === null) return null;
+    known.whole = found.facts;
+    return { ...found, isOther: false };
   }
 
   /** Some events of a transaction. */
   #take(transaction: DecodedTransaction, events: readonly LocatedEvent[]): void {
-    this.#digests.set(transaction.signature, transaction.digest);
-    for (const located of events) this.#admit({ transaction, located, pool: this.#poolOf(located) });
+    const { digest, facts } = transaction;
+    this.#reported.set(transaction.signature, { digest, facts, whole: facts });
+    for (const located of events) this.#admit({ transaction, located, pool: this.#poolOf(transaction, located) });
   }
 
   /** The pool of an event. Also notes what the event shows about pools. */
-  #poolOf({ venue: name, event }: LocatedEvent): Pool {
+  #poolOf({ signature }: DecodedTransaction, { venue: name, event }: LocatedEvent): Pool {
     const venue = this.#venueByName.get(name)!;
+    this.book.taughtBy = signature;
     switch (event.type) {
       case 'trade':
       case 'liquidityAdded':
@@ -261,7 +282,8 @@ export class Pipeline {
   /** What must be read before an event can be published; null if nothing. */
   #needOf(placed: Placed): Need | MainNeed | null {
     const { located, transaction, pool } = placed;
-    const { tokenBalances } = transaction;
+    const { signature, tokenBalances } = transaction;
+    this.book.taughtBy = signature;
     if (located.event.type === 'created') {
       for (const part of [located.event, ...buysOfCreator(transaction, located.event)]) {
         const constants = this.#constantsNeed(part, pool);
@@ -273,7 +295,7 @@ export class Pipeline {
     }
     let need = needOfEvent(placed);
     if (need !== null && tokenBalances !== null) {
-      learnDecimals(pool, tokenBalances);
+      this.book.learnDecimals(pool, tokenBalances);
       need = needOfEvent(placed);
     }
     if (need === null && needsPrice(placed)) {
@@ -398,23 +420,4 @@ function needOfEvent({ located: { event }, pool }: Placed): Need | null {
 function needsPrice({ located: { event }, pool }: Placed): boolean {
   const isLiquidity = event.type === 'liquidityAdded' || event.type === 'liquidityRemoved';
   return isLiquidity && event.state === null && pool.tickBase < 0n && pool.openedBase < 0n && !pool.priceAsked;
-}
-
-function buysOfCreator({ events }: DecodedTransaction, { pool, trader }: TokenCreated): VenueTrade[] {
-  const buys: VenueTrade[] = [];
-  for (const { event } of events) {
-    if (event.type === 'trade' && event.pool === pool && event.side === 'buy' && event.trader === trader) buys.push(event);
-  }
-  return buys;
-}
-
-/** True for the last trade on a curve before its completion in the same transaction. */
-function completesCurve({ events }: DecodedTransaction, trade: VenueTrade): boolean {
-  if (events.length < 2) return false;
-  let last: VenueTrade | null = null;
-  for (const { event } of events) {
-    if (event.type === 'trade' && event.pool === trade.pool) last = event;
-    else if (event.type === 'completed' && event.pool === trade.pool) return last === trade;
-  }
-  return false;
 }

@@ -5,6 +5,7 @@ import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-event
 import type {
   AccountConstants,
   CurveMigrated,
+  Pair,
   PoolCreated,
   PriceState,
   TokenCreated,
@@ -19,6 +20,8 @@ import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 export interface Token {
   readonly mint: string;
   decimals: number | null;
+  /** The transaction of which a report showed them, if nothing else did. */
+  teachers: string[] | null;
   /** Raw units; null until an event, the curve's account or the mint's account shows it. */
   supply: bigint | null;
   /** Only the mint's account shows the supply, which may change without an event. It is read again from time to time. */
@@ -35,13 +38,15 @@ export interface Token {
 }
 
 export interface Pool {
-  readonly venue: Venue;
+  venue: Venue;
   readonly address: string;
   /** A bonding curve, whose base is its token and whose account shows the supply. */
-  readonly isCurve: boolean;
+  isCurve: boolean;
   /** The traded token; null until an event, the account or the curve's derived address names it. */
   token: Token | null;
   quote: Token | null;
+  /** Transactions of which reports show this pair, at most four; null if an account shows it. */
+  teachers: string[] | null;
   /** The program's base is the money and its quote the token. */
   flipped: boolean;
   /** Supply from the curve's account, as in `CurveAccount`; undefined before the account was seen. */
@@ -65,7 +70,18 @@ export interface Pool {
 
 function newToken(mint: string, decimals: number | null): Token {
   const unread = { supply: null, supplyByMint: false, supplyAtMs: Number.NEGATIVE_INFINITY, tokenProgram: null };
-  return { mint, decimals, ...unread, main: null, settled: null, mainReadS: null };
+  return { mint, decimals, teachers: null, ...unread, main: null, settled: null, mainReadS: null };
+}
+
+function isPairOf({ token, quote, flipped }: Pool, { baseMint, quoteMint }: Pair): boolean {
+  const [base, other] = flipped ? [quote, token] : [token, quote];
+  return base?.mint === baseMint && other?.mint === quoteMint;
+}
+
+function newPool(venue: Venue, address: string): Pool {
+  const untold = { token: null, quote: null, teachers: null, flipped: false, curveSupply: undefined, openedBase: -1n, openedQuote: -1n };
+  const unpublished = { tickSlot: -1, tickBase: -1n, tickQuote: -1n, tickDepth: null, tradedReserve: -1n };
+  return { venue, address, isCurve: venue.curves !== null, ...untold, ...unpublished, priceAsked: false, supplyAsked: false };
 }
 
 /** `supply` is null if the curve's account does not show the true one. */
@@ -82,13 +98,6 @@ function learnPrice(pool: Pool, { priceBase, priceQuote, reserves, depth }: Pric
   pool.tickDepth = reserves === null ? (depth ?? -1n) : null;
 }
 
-/** Learns the decimals of a pool's coins that a transaction's balances show. */
-export function learnDecimals({ token, quote }: Pool, balances: readonly TokenBalance[]): void {
-  for (const coin of [token, quote]) {
-    if (coin !== null) coin.decimals ??= balances.find(({ mint }) => mint === coin.mint)?.decimals ?? null;
-  }
-}
-
 /** The numbers of an account that trades `need`, with when it was read. */
 interface Constants {
   readonly constants: AccountConstants;
@@ -99,9 +108,16 @@ interface Constants {
 
 /** The rates of a shared account change seldom. After this time, they are read again, and until then trades are published with the known ones. */
 const constantsTtlMs = 600_000;
+/** Transactions that taught facts and are remembered, and of each pool. */
+const maxTaught = 20_000;
+const maxTeachers = 4;
 
 /** Facts about pools and mints, from events and accounts. No I/O. */
 export class PoolBook {
+  /** The transaction from whose report is learned; null if it is an account. */
+  taughtBy: string | null = null;
+  /** Signature -> pools whose pair, and coins whose decimals the transaction showed. */
+  readonly #taught = new Recent<Set<Pool | Token>>(maxTaught);
   readonly #constants: Recent<Constants>;
   readonly #pools: Recent<Pool>;
   readonly #tokens: Recent<Token>;
@@ -152,47 +168,82 @@ export class PoolBook {
   /** The pool at an address; created if it is new. */
   poolAt(venue: Venue, address: string): Pool {
     const known = this.#pools.get(address);
-    if (known !== undefined) return known;
-    const pool: Pool = {
-      venue,
-      address,
-      isCurve: venue.curves !== null,
-      token: null,
-      quote: null,
-      flipped: false,
-      curveSupply: undefined,
-      openedBase: -1n,
-      openedQuote: -1n,
-      tickSlot: -1,
-      tickBase: -1n,
-      tickQuote: -1n,
-      tickDepth: null,
-      tradedReserve: -1n,
-      priceAsked: false,
-      supplyAsked: false,
-    };
+    if (known !== undefined && (known.venue === venue || known.token !== null)) return known;
+    const pool = Object.assign(known ?? {}, newPool(venue, address));
     this.#pools.set(address, pool);
     return pool;
+  }
+
+  /** The decimals of a pool's coins that a transaction's balances show. */
+  learnDecimals(pool: Pool, balances: readonly TokenBalance[]): void {
+    for (const coin of [pool.token, pool.quote]) {
+      if (coin?.decimals === null) this.#setDecimals(coin, balances.find(({ mint }) => mint === coin.mint)?.decimals ?? null);
+    }
+  }
+
+  #setDecimals(coin: Token, decimals: number | null): void {
+    coin.decimals = decimals;
+    coin.teachers = null;
+    this.#note(coin);
+  }
+
+  #note(subject: Pool | Token): void {
+    const { taughtBy } = this;
+    if (taughtBy === null || (subject.teachers ??= []).length >= maxTeachers || subject.teachers.includes(taughtBy)) return;
+    subject.teachers.push(taughtBy);
+    const subjects = this.#taught.peek(taughtBy);
+    if (subjects === undefined) this.#taught.set(taughtBy, new Set([subject]));
+    else subjects.add(subject);
+  }
+
+  /**
+   * Forgets decimals that only this transaction showed, and pools of which only it showed the pair, with their coins. Returns which pools used any of it;
+   * null if there is nothing of the kind.
+   */
+  unlearn(signature: string): ((address: string) => boolean) | null {
+    const forgotten = new Set<Pool | Token | null | undefined>();
+    for (const subject of this.#taught.peek(signature) ?? []) {
+      subject.teachers = subject.teachers?.filter((one) => one !== signature) ?? null;
+      if (subject.teachers?.length !== 0) continue;
+      const isPool = 'address' in subject;
+      for (const coin of isPool ? [subject.token, subject.quote] : [subject]) {
+        // The decimals of money are not learned.
+        if (coin !== null && !this.#money.has(coin.mint)) forgotten.add(Object.assign(coin, newToken(coin.mint, null)));
+      }
+      // Events that wait have this object.
+      if (isPool) forgotten.add(Object.assign(subject, newPool(subject.venue, subject.address)));
+    }
+    if (forgotten.size === 0) return null;
+    return (address) => {
+      const pool = this.#pools.peek(address);
+      return [pool, pool?.token, pool?.quote].some((one) => forgotten.has(one));
+    };
   }
 
   /** The pool of a trade or of a change of its liquidity, with the pair if the event names it. */
   learnTrade(venue: Venue, { pool: address, pair }: Pick<VenueTrade, 'pool' | 'pair'>): Pool {
     const known = this.#pools.get(address);
-    if (known !== undefined && (pair === null || (known.token !== null && known.quote !== null))) return known;
+    if (known !== undefined && known.token !== null && (pair === null || known.quote !== null)) {
+      if (pair !== null && known.teachers !== null && isPairOf(known, pair)) this.#note(known);
+      return known;
+    }
     return pair === null ? this.poolAt(venue, address) : this.#learnPair(venue, address, pair.baseMint, pair.quoteMint);
   }
 
   /** A curve whose account does not name its coin. */
   learnCoin(venue: Venue, address: string, mint: string): Pool {
     const pool = this.poolAt(venue, address);
-    if (pool.isCurve && pool.token === null) this.#setToken(pool, mint);
+    if (pool.isCurve && pool.token === null) {
+      this.#setToken(pool, mint);
+      this.#note(pool);
+    }
     return pool;
   }
 
   learnCreated(venue: Venue, event: TokenCreated): Pool {
     const pool = this.#learnPair(venue, event.pool, event.mint, event.quoteMint);
     const token = pool.token!;
-    token.decimals = event.decimals;
+    this.#setDecimals(token, event.decimals);
     token.supply = event.supply;
     token.supplyByMint = event.supplyByMint;
     token.tokenProgram = event.tokenProgram ?? token.tokenProgram;
@@ -202,8 +253,8 @@ export class PoolBook {
   learnPoolCreated(venue: Venue, event: PoolCreated): Pool {
     const pool = this.#learnPair(venue, event.pool, event.baseMint, event.quoteMint);
     const [base, quote] = pool.flipped ? [pool.quote!, pool.token!] : [pool.token!, pool.quote!];
-    base.decimals ??= event.baseDecimals;
-    quote.decimals ??= event.quoteDecimals;
+    if (base.decimals === null) this.#setDecimals(base, event.baseDecimals);
+    if (quote.decimals === null) this.#setDecimals(quote, event.quoteDecimals);
     const state = event.reserves === null ? event.opening?.state : stateOfReserves(event.reserves);
     if (state !== undefined) learnPrice(pool, state);
     return pool;
@@ -216,6 +267,7 @@ export class PoolBook {
   }
 
   learnAccount(venue: Venue, address: string, account: VenueAccount): Pool {
+    this.taughtBy = null;
     if (account.type === 'pool') {
       const known = this.#learnPair(venue, address, account.baseMint, account.quoteMint);
       if (account.supplyByMint) known.token!.supplyByMint = true;
@@ -233,6 +285,7 @@ export class PoolBook {
 
   #learnPair(venue: Venue, address: string, baseMint: string, quoteMint: string): Pool {
     const pool = this.poolAt(venue, address);
+    if (pool.token === null || pool.quote === null) this.#note(pool);
     if (pool.token === null) {
       pool.flipped = !pool.isCurve && isReversedPair(baseMint, quoteMint);
       const token = this.#setToken(pool, pool.flipped ? quoteMint : baseMint);

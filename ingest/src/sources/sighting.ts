@@ -5,6 +5,8 @@ import type { Commitment } from '@sluice/shared/wire/events/events.ts';
 interface SightingOrigin {
   /** Name of the source. */
   readonly source: string;
+  /** Its number among the endpoints of all sources; absent if the source does not name it. */
+  readonly endpoint?: number;
   readonly signature: string;
   readonly slot: number;
   readonly commitment: Commitment;

@@ -21,13 +21,13 @@ export interface Source {
 export interface SourceSink {
   /**
    * Whether a sighting of this transaction would add nothing. A source asks before it parses the body of a frame, and reports nothing
-   * if the answer is true. A true answer is counted. `digest`: a number that differs if the contents do, among the reports of one source; null if the
+   * if the answer is true. A true answer is counted. `digest`: a value that differs if the contents do, among the reports of one source; null if the
    * source cannot compare them. `endpoint`: the number of the endpoint that reports it. A source of whole transactions at `confirmed` does not ask: each of its sightings is compared with what was published.
    */
-  isRepeat(source: string, signature: string, slot: number, digest: number | null, endpoint?: number): boolean;
+  isRepeat(source: string, signature: string, slot: number, digest: number | string | null, endpoint?: number): boolean;
   sighting(sighting: Sighting): void;
   /** The source reports a transaction as failed. If it was reported as successful for the same slot, two banks disagree, or a source is wrong. */
-  failed(signature: string, slot: number): void;
+  failed(signature: string, slot: number, source: string, endpoint?: number): void;
   account(state: AccountState): void;
   /** `parent` is null if the source does not know it. */
   slot(slot: number, parent: number | null): void;

@@ -26,6 +26,6 @@ export async function reportTransactions(
     if (contents === null) malformed++;
     else sink.sighting({ kind: 'whole', ...of, signature, transaction: contents });
   }
-  for (const signature of failed) if (typeof signature === 'string') sink.failed(signature, of.slot);
+  for (const signature of failed) if (typeof signature === 'string') sink.failed(signature, of.slot, of.source);
   return malformed;
 }

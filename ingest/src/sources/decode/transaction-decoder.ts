@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import {
   readInnerEvents,
@@ -42,6 +43,8 @@ export interface TransactionContents {
   readonly tokenBalances: readonly TokenBalance[] | null;
   /** A checksum of all events and logged texts that were read, the same from every kind of sighting. */
   readonly digest: number;
+  /** A hash of everything that events are made of, the same from every kind of whole sighting. Null if only logs were read. */
+  readonly facts: string | null;
   /** In the order in which the programs emitted them. */
   readonly events: LocatedEvent[];
   readonly outcomes: readonly RecordOutcome[];
@@ -200,13 +203,15 @@ export class TransactionDecoder {
   }
 
   #contents(view: TransactionView | null, fault: string | null, refused: number): TransactionContents {
+    const tokenBalances = view === null ? null : neededBalances(view, this.#events);
     return {
       kind: 'read',
       feePayer: view?.feePayer ?? null,
       blockTime: view?.blockTime ?? null,
       index: view?.index ?? null,
-      tokenBalances: view === null ? null : neededBalances(view, this.#events),
+      tokenBalances,
       digest: this.#digest,
+      facts: view === null ? null : factsOf(view.feePayer, tokenBalances, this.#events),
       events: this.#events,
       outcomes: this.#outcomes,
       fault,
@@ -276,6 +281,20 @@ function neededBalances({ tokenBalances }: TransactionView, events: readonly Loc
   const traders = new Set(events.map(({ event }) => (event.type === 'trade' ? event.trader : null)));
   const mints = new Set<string>();
   return tokenBalances?.filter(({ mint, owner }) => traders.has(owner) || mints.size < mints.add(mint).size) ?? null;
+}
+
+/** Of a transaction without events there is nothing to compare. */
+function factsOf(feePayer: string, balances: readonly TokenBalance[] | null, events: readonly LocatedEvent[]): string {
+  return events.length === 0 ? '' : hash('sha256', textOf([feePayer, balances, events]), 'base64');
+}
+
+/** Objects of one kind have their fields in one order. The length of a text is stated, so no text looks like a field. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return `${value.length}:${value}`;
+  if (typeof value !== 'object' || value === null) return `${String(value)},`;
+  let text = '{';
+  for (const name in value) text += `${name}=${textOf((value as Readonly<Record<string, unknown>>)[name])}`;
+  return `${text}}`;
 }
 
 function faultOf(outcome: Exclude<DecodeOutcome, { kind: 'incomplete' }>, data: Uint8Array | string): RecordOutcome['fault'] {

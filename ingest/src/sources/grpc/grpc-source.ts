@@ -118,7 +118,7 @@ export class GrpcSource implements Source {
     if (update.kind === 'transaction') this.#takeTransaction(update, from, receivedUs, lateBefore);
     else if (update.kind === 'failed') {
       this.#counts.failed++;
-      this.#sink.failed(update.signature, slot);
+      this.#sink.failed(update.signature, slot, this.name, from.index);
     } else if (update.kind === 'account') {
       this.#counts.accounts++;
       this.#sink.account({ address: update.address, owner: update.owner, data: update.data, slot, receivedUs });
@@ -133,18 +133,19 @@ export class GrpcSource implements Source {
   }
 
   #takeTransaction(
-    { slot, signature, digest, contents }: Extract<ReadUpdate, { kind: 'transaction' }>,
+    { slot, signature, contents }: Extract<ReadUpdate, { kind: 'transaction' }>,
     { index }: RemoteEndpoint,
     receivedUs: number,
     lateBefore: number,
   ): void {
     const { name } = this;
-    this.#sink.isRepeat(name, signature, slot, digest, index);
-    // A repeat that was decoded is compared with what was published.
+    this.#sink.isRepeat(name, signature, slot, null, index);
+    // The thread decoded it, so it is not what an endpoint sent before, and it is compared with that.
     if (contents === null) return;
     // A replay follows newer transactions of other sources.
     const late = slot < lateBefore;
-    this.#sink.sighting({ kind: 'whole', source: name, signature, slot, commitment: 'processed', receivedUs, late, transaction: contents });
+    const origin = { source: name, endpoint: index, signature, slot, commitment: 'processed', receivedUs } as const;
+    this.#sink.sighting({ kind: 'whole', ...origin, late, transaction: contents });
   }
 }
 

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
-import { bytesField, numberField, readMessage, type Fields, type Message } from '@sluice/shared/solana/grpc/protobuf.ts';
+import { bytesField, numberField, piecesOf, readMessage, type Fields, type Message } from '@sluice/shared/solana/grpc/protobuf.ts';
 import type { WatchedProgram } from '../pubsub/accounts.ts';
 
 /**
@@ -30,6 +31,7 @@ const message: Fields = {
 const meta: Fields = {
   1: ['err', {}],
   5: ['innerInstructions', { 1: ['index', 'number'], 2: ['instructions', instruction, 'repeated'] }, 'repeated'],
+  6: ['logMessages', 'text', 'repeated'],
   7: ['preTokenBalances', tokenBalance, 'repeated'],
   8: ['postTokenBalances', tokenBalance, 'repeated'],
   10: ['innerInstructionsNone', 'flag'],
@@ -38,7 +40,6 @@ const meta: Fields = {
 };
 /** `SubscribeUpdateTransactionInfo`. Its parts are read only if the transaction is new. */
 const info: Fields = { 1: ['signature', 'bytes'], 3: ['transaction', 'bytes'], 4: ['meta', 'bytes'], 5: ['index', 'number'] };
-const head: Fields = { 1: ['err', {}], 6: ['logMessages', 'text', 'repeated'] };
 const transaction: Fields = { 1: ['signatures', 'bytes', 'repeated'], 2: ['message', message] };
 
 /** `SubscribeUpdate`. */
@@ -87,41 +88,28 @@ function isKey(value: unknown): value is string {
 
 export interface TransactionHead {
   readonly signature: string;
-  readonly hasFailed: boolean;
-  readonly logs: readonly string[];
-  /** Events that the program sends to itself, which logs need not show. */
-  readonly events: Uint8Array;
-}
-
-/** Before each such event, in the data of an instruction: field 3, and a length of one or two bytes. */
-const eventTag = Buffer.from('e445a52e51cb9a1d', 'hex');
-const dataField = 0x1a;
-
-function eventsIn(bytes: Buffer): Buffer {
-  const events: Buffer[] = [];
-  for (let at = bytes.indexOf(eventTag); at !== -1; at = bytes.indexOf(eventTag, at + eventTag.length)) {
-    const length = bytes[at - 2] === dataField ? bytes[at - 1]! : (bytes[at - 2]! & 0x7f) + bytes[at - 1]! * 128;
-    events.push(bytes.subarray(at, at + length));
-  }
-  return Buffer.concat(events);
+  /** A hash of all that is read of it. */
+  readonly digest: string;
 }
 
 /** What shows whether a transaction is new. */
 export function readHead(of: Message): TransactionHead | 'malformed' {
   const signature = of['signature'] as Buffer;
   const metaBytes = of['meta'] as Buffer;
-  const read = metaBytes.length === 0 ? 'malformed' : readMessage(head, metaBytes);
-  if (read === 'malformed' || signature.length !== signatureBytes) return 'malformed';
-  const logs = read['logMessages'] as string[];
-  return { signature: encodeBase58(signature), hasFailed: read['err'] !== undefined, logs, events: eventsIn(metaBytes) };
+  const pieces = metaBytes.length === 0 ? 'malformed' : piecesOf(meta, metaBytes);
+  if (pieces === 'malformed' || signature.length !== signatureBytes) return 'malformed';
+  const bytes = of['transaction'] as Buffer;
+  const hash = createHash('sha256').update(`${bytes.length}:`).update(bytes);
+  for (const piece of pieces) hash.update(piece);
+  return { signature: encodeBase58(signature), digest: hash.digest('base64') };
 }
 
 /** A transaction in the form of an answer to `getTransaction`, for `readTransaction`; instruction data are bytes. */
-export function answerOf(of: Message, slot: number, { signature, logs: logMessages }: TransactionHead): unknown {
+export function answerOf(of: Message, slot: number, { signature }: TransactionHead): unknown {
   const read = readMessage(transaction, of['transaction'] as Buffer);
   const readMeta = readMessage(meta, of['meta'] as Buffer);
   if (read === 'malformed' || readMeta === 'malformed') return null;
-  const { err, innerInstructions, innerInstructionsNone, preTokenBalances, postTokenBalances, writable, readonly } = readMeta;
+  const { err, logMessages, innerInstructions, innerInstructionsNone, preTokenBalances, postTokenBalances, writable, readonly } = readMeta;
   const { versioned, config } = (read['message'] ?? {}) as Message;
   const [first] = read['signatures'] as readonly Buffer[];
   if (first?.equals(of['signature'] as Buffer) !== true) return null;

@@ -1,7 +1,6 @@
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { TransactionDecoder, type Decoding } from '../decode/transaction-decoder.ts';
-import { digestLogs } from '../pubsub/logs.ts';
 import { answerOf, readHead, type GrpcUpdate } from './messages.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
 
@@ -14,8 +13,6 @@ export type ReadUpdate =
       readonly kind: 'transaction';
       readonly slot: number;
       readonly signature: string;
-      /** Of the logs. */
-      readonly digest: number | null;
       /** Null if an endpoint has sent the same before. */
       readonly contents: Decoding | null;
     }
@@ -28,7 +25,7 @@ export type ReadUpdate =
 export class UpdateDecoder {
   readonly #decoder: TransactionDecoder;
   /** Signature -> slot and digest of what was decoded last. */
-  readonly #decoded = new Recent<{ readonly slot: number; readonly digest: number | null }>(maxTransactions);
+  readonly #decoded = new Recent<{ readonly slot: number; readonly digest: string }>(maxTransactions);
 
   constructor(venues: readonly Venue[]) {
     this.#decoder = new TransactionDecoder(venues);
@@ -46,15 +43,14 @@ export class UpdateDecoder {
   #readTransaction({ slot, info }: Extract<GrpcUpdate, { kind: 'transaction' }>): ReadUpdate {
     const head = readHead(info);
     if (head === 'malformed') return { kind: 'malformed' };
-    const { signature } = head;
-    if (head.hasFailed) return { kind: 'failed', slot, signature };
-    const digest = digestLogs(head.logs, head.events);
+    const { signature, digest } = head;
     const known = this.#decoded.peek(signature);
-    if (digest !== null && known?.slot === slot && known.digest === digest)
-      return { kind: 'transaction', slot, signature, digest, contents: null };
+    if (known?.slot === slot && known.digest === digest) return { kind: 'transaction', slot, signature, contents: null };
     const view = readTransaction(answerOf(info, slot, head));
     if (view.kind === 'malformed') return { kind: 'malformed' };
+    const contents = this.#decoder.read(view);
+    if (contents.kind === 'failed') return { kind: 'failed', slot, signature };
     this.#decoded.set(signature, { slot, digest });
-    return { kind: 'transaction', slot, signature, digest, contents: this.#decoder.read(view) };
+    return { kind: 'transaction', slot, signature, contents };
   }
 }

@@ -26,7 +26,7 @@ export class LogsFeed implements PubSubFeed {
     const { signature, slot } = head;
     if (head.failed) {
       from.counts.failed++;
-      from.sink.failed(signature, slot);
+      from.sink.failed(signature, slot, this.name, from.index);
       return true;
     }
     if (!from.isPossible(slot)) {
@@ -36,7 +36,7 @@ export class LogsFeed implements PubSubFeed {
     if (from.sink.isRepeat(this.name, signature, slot, digestLines(frame, head), from.index)) return true;
     const logs = readLogsLines(frame, head, this.#textPrefixes);
     if (logs === null) return false;
-    from.sink.sighting(this.#sightingOf(signature, slot, logs, receivedUs));
+    from.sink.sighting(this.#sightingOf(signature, slot, logs, receivedUs, from));
     return true;
   }
 
@@ -45,11 +45,11 @@ export class LogsFeed implements PubSubFeed {
     if (outcome === 'malformed' || (typeof outcome !== 'string' && !from.isPossible(outcome.slot))) from.malformed();
     else if (typeof outcome === 'string') from.counts[outcome]++;
     else if (!from.sink.isRepeat(this.name, outcome.signature, outcome.slot, null, from.index)) {
-      from.sink.sighting(this.#sightingOf(outcome.signature, outcome.slot, outcome.logs, receivedUs));
+      from.sink.sighting(this.#sightingOf(outcome.signature, outcome.slot, outcome.logs, receivedUs, from));
     }
   }
 
-  #sightingOf(signature: string, slot: number, logs: readonly string[], receivedUs: number): LogsSighting {
-    return { kind: 'logs', source: this.name, signature, slot, commitment: 'processed', receivedUs, logs };
+  #sightingOf(signature: string, slot: number, logs: readonly string[], receivedUs: number, from: FeedEndpoint): LogsSighting {
+    return { kind: 'logs', source: this.name, endpoint: from.index, signature, slot, commitment: 'processed', receivedUs, logs };
   }
 }

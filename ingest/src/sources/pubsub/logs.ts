@@ -84,11 +84,6 @@ export function digestLines(frame: Buffer, { linesAt }: LogsHead): number | null
   return crc32(frame.subarray(linesAt, end));
 }
 
-/** The same for the lines of a whole transaction. */
-export function digestLogs(logs: unknown, events: string | Uint8Array): number | null {
-  return isTexts(logs) && logs.length > 0 && !logs.includes('Log truncated') ? crc32(events, crc32(logs.join('\n'))) : null;
-}
-
 /** The slot of a context that ends at `contextEnd`; -1 if it has none. */
 function slotIn(text: string, contextEnd: number): number {
   let at = beforeContext.length;

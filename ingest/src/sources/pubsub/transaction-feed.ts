@@ -1,7 +1,8 @@
+import { hash } from 'node:crypto';
 import { isRecord, isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { Subscription } from '@sluice/shared/solana/pubsub/subscription.ts';
 import type { FeedEndpoint, PubSubFeed } from './feed.ts';
-import { digestLogs, signatureForm } from './logs.ts';
+import { signatureForm } from './logs.ts';
 import { readWholeSighting } from '../rpc/whole-sighting.ts';
 
 const options = {
@@ -35,16 +36,24 @@ export class TransactionFeed implements PubSubFeed {
     const { counts, sink } = from;
     if (meta['err'] !== null && meta['err'] !== undefined) {
       counts.failed++;
-      sink.failed(signature, slot);
+      sink.failed(signature, slot, this.name, from.index);
       return;
     }
-    if (sink.isRepeat(this.name, signature, slot, digestLogs(meta['logMessages'], dataIn(meta['innerInstructions'])), from.index)) return;
-    const origin = { source: this.name, signature, slot, commitment: 'processed', receivedUs, late: false } as const;
+    if (sink.isRepeat(this.name, signature, slot, digestOf((transaction as Json)['transaction'], meta), from.index)) return;
+    const origin = { source: this.name, endpoint: from.index, signature, slot, commitment: 'processed', receivedUs, late: false } as const;
     const sighting = readWholeSighting({ ...(transaction as object), slot, transactionIndex }, origin);
     if (sighting.kind === 'unusable') from.malformed();
     else sink.sighting(sighting);
   }
 }
 
-/** Some programs show their events only in the data of inner instructions. */
-const dataIn = (inner: unknown): string => JSON.stringify(inner, ['instructions', 'data']) ?? '';
+type Json = Readonly<Record<string, unknown>>;
+
+/** A hash of all that is read of a transaction. */
+function digestOf(
+  transaction: unknown,
+  { logMessages, innerInstructions, loadedAddresses, preTokenBalances, postTokenBalances }: Json,
+): string {
+  const read = [transaction, logMessages, innerInstructions, loadedAddresses, preTokenBalances, postTokenBalances];
+  return hash('sha256', JSON.stringify(read), 'base64');
+}

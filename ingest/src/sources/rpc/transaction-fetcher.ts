@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
@@ -41,10 +40,12 @@ export interface FetcherOptions {
   readonly maxConcurrent?: number;
   /** Its transactions fill a gap. */
   readonly late?: boolean;
+  /** An endpoint answered otherwise than those that agree. */
+  readonly onOutvoted?: (endpoint: number, signature: string, slot: number) => void;
 }
 
 /** What endpoints must agree on. */
-const comparedFields = ['slot', 'feePayer', 'events', 'tokenBalances'] as const;
+const comparedFields = ['slot', 'digest', 'facts'] as const;
 
 interface Kinded {
   readonly kind: string;
@@ -69,6 +70,7 @@ export class TransactionFetcher {
   readonly votes: boolean;
   readonly #giveUpAfterMs: number;
   readonly #late: boolean;
+  readonly #onOutvoted: FetcherOptions['onOutvoted'];
   readonly #running: Semaphore;
   /** Requests that wait for the confirmation of their slot. */
   readonly #early = new Map<AbortController, number>();
@@ -82,6 +84,7 @@ export class TransactionFetcher {
     this.#giveUpAfterMs = options.giveUpAfterMs ?? giveUpAfterMs;
     this.#running = new Semaphore(options.maxConcurrent ?? maxConcurrent);
     this.#late = options.late ?? false;
+    this.#onOutvoted = options.onOutvoted;
   }
 
   /** An endpoint has confirmed a slot. A false report only causes requests that are in vain. */
@@ -159,7 +162,10 @@ export class TransactionFetcher {
         const allVote = verdict.votes.length + verdict.outvoted.length >= answered.size;
         const othersAreDown = allVote && this.#order.every((one) => answered.has(one) || this.#failing.has(one));
         const mayStandAlone = this.#endpoints.length === 2 && performance.now() - sinceMs > aloneAfterMs;
-        if (verdict.isMajority || othersAreDown || mayStandAlone) return agreedValue(verdict.votes);
+        if (verdict.isMajority || othersAreDown || mayStandAlone) {
+          for (const endpoint of verdict.outvoted) this.#onOutvoted?.(endpoint, signature, slot);
+          return agreedValue(verdict.votes);
+        }
         reason = 'too few endpoints have it';
       }
       if (verdict.kind === 'contradicted') reason = 'endpoints contradict each other about it';
@@ -183,8 +189,8 @@ function agreedValue<T extends Kinded>(votes: readonly Vote<T>[]): T {
   return { ...value, transaction: { ...value.transaction, blockTime, index } };
 }
 
-const isSame = (one: Kinded, other: Kinded): boolean => isDeepStrictEqual(agreedOn(one), agreedOn(other));
-const agreedOn = ({ kind, transaction }: Kinded): unknown => [kind, ...comparedFields.map((name) => transaction?.[name])];
+const isSame = (one: Kinded, other: Kinded): boolean =>
+  one.kind === other.kind && comparedFields.every((name) => one.transaction?.[name] === other.transaction?.[name]);
 
 function isUnusable(reading: Kinded): reading is Unusable {
   return reading.kind === 'unusable';

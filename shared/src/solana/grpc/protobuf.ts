@@ -30,8 +30,17 @@ const lists = new Map<Fields, readonly Fields[number][]>();
  * not exact. The depth is that of the table. Returns `malformed` for bytes that are no such message; never throws.
  */
 export function readMessage(fields: Fields, bytes: Buffer): Message | 'malformed' {
+  return attempt(() => new Reader(bytes).message(fields, bytes.length));
+}
+
+/** The bytes of the fields that `readMessage` reads, in as few pieces as possible. */
+export function piecesOf(fields: Fields, bytes: Buffer): readonly Buffer[] | 'malformed' {
+  return attempt(() => new Reader(bytes).pieces(fields, bytes.length));
+}
+
+function attempt<T>(read: () => T): T | 'malformed' {
   try {
-    return new Reader(bytes).message(fields, bytes.length);
+    return read();
   } catch (error) {
     if (error instanceof ProtobufFault) return 'malformed';
     throw error;
@@ -68,6 +77,23 @@ class Reader {
       if (repeated === undefined) found[name] = value;
       else if ((found[name] as unknown[]).push(value) > maxElements) throw new ProtobufFault();
     }
+    return found;
+  }
+
+  pieces(fields: Fields, end: number): Buffer[] {
+    const found: Buffer[] = [];
+    let from = -1;
+    while (this.#at < end) {
+      const at = this.#at;
+      const tag = this.#varint(end);
+      this.#skip(tag % 8, end);
+      const isRead = fields[Math.floor(tag / 8)] !== undefined;
+      if (isRead && from === -1) from = at;
+      if (isRead || from === -1) continue;
+      found.push(this.#bytes.subarray(from, at));
+      from = -1;
+    }
+    if (from !== -1) found.push(this.#bytes.subarray(from, end));
     return found;
   }
 
