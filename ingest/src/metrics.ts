@@ -61,12 +61,12 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
     ...stats.endpoints.flatMap(endpointMetrics),
     ...rpcMetrics(metricsPrefix, rpc),
     ...stats.sources.flatMap(sourceMetrics),
-    ...stats.contradictions.flatMap(contradictionMetrics),
+    ...metricsOf(metricsPrefix, [contradictedRow(stats.contradictedAnswers)], { source: 'rpc' }),
     ...venueMetrics(stats),
   ];
 }
 
-function sourceMetrics({ name, first, leadMs, holes, contradicted }: IngestStats['sources'][number]): Metric[] {
+function sourceMetrics({ name, first, leadMs, holes, contradicted, contradictedBy }: IngestStats['sources'][number]): Metric[] {
   const lead: MetricRow = [
     'source_lead_seconds',
     'How far it was ahead on average, if others reported the transaction too.',
@@ -77,18 +77,13 @@ function sourceMetrics({ name, first, leadMs, holes, contradicted }: IngestStats
     ...(leadMs === null ? [] : [lead]),
     ['source_holes_total', 'Slots of which it knows that it missed something.', holes],
     ['source_contradicted_total', 'Transactions that it reported with other contents than the confirmed block has.', contradicted],
+    contradictedRow(contradictedBy),
   ];
   return metricsOf(metricsPrefix, rows, { source: name });
 }
 
-/** `rpc`: an answer to a request for a transaction. A source that does not name its endpoints has no number. */
-function contradictionMetrics({ source, endpoint, contradicted }: IngestStats['contradictions'][number]): Metric[] {
-  const labels = { endpoint: endpoint === null ? '' : String(endpoint + 1), source };
-  return metricsOf(
-    metricsPrefix,
-    [['endpoint_contradicted_total', 'Transactions that it reported otherwise than endpoints agree.', contradicted]],
-    labels,
-  );
+function contradictedRow(by: Readonly<Record<number, number>>): MetricRow {
+  return ['endpoint_contradicted_total', 'Transactions that an endpoint reported otherwise than the endpoints agree.', { endpoint: by }];
 }
 
 function endpointMetrics({ source, index, state, slotsBehind, ...counts }: PubSubHealth): Metric[] {

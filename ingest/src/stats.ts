@@ -61,7 +61,8 @@ export function readStats(of: {
     endpoints: health.endpoints,
     /** In the order of the settings. */
     sources: running === null ? [] : readSources(running),
-    contradictions: running?.router.contradictions ?? [],
+    /** Of answers to requests for a transaction, by the endpoint. */
+    contradictedAnswers: running?.router.lead('rpc').byEndpoint ?? {},
     blindPeriods: health.blindPeriods,
     /** Null before the genesis hash is known. */
     continuity: running?.continuity.stats ?? null,
@@ -97,10 +98,10 @@ export function readStats(of: {
 function readSources({ sources, router }: RunningParts) {
   return sources.all.map((source) => {
     const { slot, endpointsUp, holes } = source.health();
-    const { first, confirmed, leadMs: total, contradicted } = router.lead(source.name);
+    const { first, confirmed, leadMs: total, contradicted, byEndpoint } = router.lead(source.name);
     /** By how much it was first on average, over the transactions that others reported too; null if there are none. */
     const leadMs = confirmed === 0 ? null : Math.round((1_000 * total) / confirmed) / 1_000;
-    return { name: source.name, slot, endpointsUp, first, leadMs, holes, contradicted };
+    return { name: source.name, slot, endpointsUp, first, leadMs, holes, contradicted, contradictedBy: byEndpoint };
   });
 }
 

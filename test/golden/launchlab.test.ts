@@ -1,6 +1,6 @@
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { readTransaction } from '@sluice/shared/solana/transaction/inner-events.ts';
-import { decodeData } from '@sluice/venues/seam/decode-data.ts';
+import { decodeData } from '../support/events/decode-data.ts';
 import type { DecodeContext, VenueEvent } from '@sluice/venues/seam/venue.ts';
 import { launchLab } from '../../venues/src/raydium/launchlab/index.ts';
 import { migrationForms, poolOf, programId, tradeDiscriminators } from '../../venues/src/raydium/launchlab/program.ts';

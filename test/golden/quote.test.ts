@@ -6,13 +6,7 @@ import { decodeGlobalConfig, type PumpAmmSettings } from '../../venues/src/pump/
 import { quotePool, type PoolState } from '../../venues/src/pump/amm/quote.ts';
 import { decodeGlobal } from '../../venues/src/pump/curve/settings.ts';
 import { quoteCurve, type CurveState } from '../../venues/src/pump/curve/quote.ts';
-import {
-  initialRealToken,
-  initialSupply,
-  initialVirtualSol,
-  initialVirtualToken,
-  mayhemSolVault,
-} from '@sluice/venues/pump/curve/program.ts';
+import { initialRealToken, initialSupply, initialVirtualSol, initialVirtualToken } from '@sluice/venues/pump/curve/program.ts';
 import { pumpAmm } from '../../venues/src/pump/amm/index.ts';
 import { priceImpactBps, type QuotedTrade, type QuoteOutcome } from '@sluice/venues/seam/quoting.ts';
 import type { QuotedCurve } from '../../venues/src/pump/curve/decode.ts';
@@ -23,6 +17,7 @@ import { accountInfo } from '../simnet/support/web3.ts';
 import { fixtureAccount, fixtureJson, fixturesNote, fixturesPresent, fixtureTransaction } from './fixtures.ts';
 import { decodeEvent, decodeWith, plainQuote, type PlainQuote, type PlainTrade } from '../support/events/decoded.ts';
 import { BN } from '../support/chain/bn.ts';
+import { mayhemSolVault } from '../simnet/programs/constants.ts';
 
 /** Recorded trades of the network: the quote on the reserves before them is the trade, to the unit. */
 const anybody = 'Hh9UQQzb9SKguRpUMZbDLo2MnRzKktGkCjDcjWq8PNf7';

@@ -1,4 +1,5 @@
 import { decodeBase58, encodeBase58, isAddress, maxBase58Chars } from '@sluice/shared/solana/encoding/base58.ts';
+import * as constants from '../simnet/programs/constants.ts';
 import { isOnCurve } from '@sluice/shared/solana/addresses/curve.ts';
 import { generateKeypair, signMessage, verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import { associatedTokenAddress, findProgramAddress } from '@sluice/shared/solana/addresses/pda.ts';
@@ -123,9 +124,9 @@ describe('program derived addresses', () => {
     expect(own('mint-authority', pumpProgram.programId)).toBe(pumpProgram.mintAuthority);
     expect(own('global_volume_accumulator', pumpProgram.programId)).toBe(pumpProgram.globalVolumeAccumulator);
     expect(own('quote-control', pumpProgram.programId)).toBe(pumpProgram.quoteControl);
-    expect(own('__event_authority', pumpProgram.feeProgram)).toBe(pumpProgram.feeEventAuthority);
-    expect(own('global-params', pumpProgram.mayhemProgram)).toBe(pumpProgram.mayhemGlobalParams);
-    expect(own('sol-vault', pumpProgram.mayhemProgram)).toBe(pumpProgram.mayhemSolVault);
+    expect(own('__event_authority', pumpProgram.feeProgram)).toBe(constants.feeEventAuthority);
+    expect(own('global-params', pumpProgram.mayhemProgram)).toBe(constants.mayhemGlobalParams);
+    expect(own('sol-vault', pumpProgram.mayhemProgram)).toBe(constants.mayhemSolVault);
     expect(own('global_config', pumpAmmProgram.programId)).toBe(pumpAmmProgram.globalConfig);
     expect(own('__event_authority', pumpAmmProgram.programId)).toBe(pumpAmmProgram.eventAuthority);
     expect(own('global_volume_accumulator', pumpAmmProgram.programId)).toBe(pumpAmmProgram.globalVolumeAccumulator);

@@ -12,7 +12,7 @@ import {
   programId,
 } from '@sluice/venues/pump/amm/program.ts';
 import type { VenueEvent } from '@sluice/venues/seam/venue.ts';
-import { decodeData } from '@sluice/venues/seam/decode-data.ts';
+import { decodeData } from '../support/events/decode-data.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pumpAmm } from '../../venues/src/pump/amm/index.ts';

@@ -9,7 +9,7 @@ import type { AccountReader, ChainAccount } from '@sluice/gateway/reads/chain/ac
 import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import { feeOfKind } from '@sluice/venues/seam/fee.ts';
+import { feeOfKind } from '../support/events/decode-data.ts';
 import * as amm from '@sluice/venues/pump/amm/program.ts';
 import * as pump from '@sluice/venues/pump/curve/program.ts';
 import * as launchlab from '../../venues/src/raydium/launchlab/program.ts';

@@ -2,7 +2,7 @@ import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import type { ConfirmedBlock } from '../sources/blocks/confirmed-block.ts';
-import type { Sighting, WholeSighting } from '../sources/sighting.ts';
+import type { Sighting } from '../sources/sighting.ts';
 import type { Outgoing, PublishableEvent, SlotContents } from '../publisher/outgoing.ts';
 import { Settlement, type SettleBy, type SettledSlot } from './settlement.ts';
 import { Confirmations } from './confirmations.ts';
@@ -55,8 +55,8 @@ export class Continuity {
   readonly #held = new Map<string, Sighting>();
   /** Slots that were just confirmed, before settlement has them. */
   #arriving: ReadonlySet<number> = new Set();
-  /** Slot that is not settled -> transactions that were reported with different contents, with those of the confirmed block if a source has it. */
-  readonly #contested = new Map<number, Map<string, WholeSighting | null>>();
+  /** Slot that is not settled -> transactions that were reported with different contents, or published by what one of these taught. */
+  readonly #contested = new Map<number, Set<string>>();
 
   constructor(parts: ContinuityParts) {
     const { clock = systemClock, blockClock = systemClock, settleBy = 'blocks' } = parts;
@@ -157,26 +157,25 @@ export class Continuity {
 
   /**
    * A transaction was reported with other contents than before for the same slot: two banks executed it in another order, or an endpoint is wrong. After
-   * the slot is settled, such a report changes nothing. `found`: as the confirmed block shows it, if a source has it.
+   * the slot is settled, such a report changes nothing.
    */
-  contested(signature: string, slot: number, found: WholeSighting | null): void {
+  contested(signature: string, slot: number): void {
     if (this.#ledger.isDead(slot) || this.#isSettled(slot)) return;
-    this.#doubt(signature, slot, found);
+    this.#doubt(signature, slot);
     // What it taught may be false, and so may be what was published with it.
-    const mayBeFalse = this.#parts.pipeline.book.unlearn(signature);
+    const mayBeFalse = this.#parts.pipeline.unlearn(signature);
     if (mayBeFalse === null) return;
     for (const [at, pools] of this.#pools) {
-      for (const [address, signatures] of pools) {
-        if (mayBeFalse(address)) for (const one of signatures) if (one !== null) this.#doubt(one, at, null);
-      }
+      const doubted = [...pools].flatMap(([address, signatures]) => (mayBeFalse(address) ? signatures : []));
+      for (const one of doubted) if (one !== null) this.#doubt(one, at);
     }
   }
 
-  #doubt(signature: string, slot: number, found: WholeSighting | null): void {
+  #doubt(signature: string, slot: number): void {
     const known = this.#contested.get(slot);
-    if (known !== undefined) known.set(signature, found ?? known.get(signature) ?? null);
+    if (known !== undefined) known.add(signature);
     else {
-      this.#contested.set(slot, new Map([[signature, found]]));
+      this.#contested.set(slot, new Set([signature]));
       if (this.#contested.size > maxSlots) this.#contested.delete(this.#contested.keys().next().value!);
     }
   }
@@ -236,23 +235,23 @@ export class Continuity {
     const contents = new Map<number, SlotContents>();
     const inOrder = new Set<number>();
     const contradicted: number[] = [];
-    const reread: { readonly signature: string; readonly slot: number; readonly found: WholeSighting | null }[] = [];
+    const reread: (readonly [signature: string, slot: number])[] = [];
     for (const { slot, contents: found } of slots) {
       if (found === 'contradicted') contradicted.push(slot);
       if (found === 'unread' || found === 'contradicted') contents.set(slot, 'unread');
       else if (found !== 'empty') {
-        const contested = [...(this.#contested.get(slot) ?? [])].filter(([signature]) => found.signatures.has(signature));
+        const contested = [...(this.#contested.get(slot) ?? [])].filter((signature) => found.signatures.has(signature));
         const certain = new Set(found.signatures);
-        for (const [signature] of contested) certain.delete(signature);
+        for (const signature of contested) certain.delete(signature);
         contents.set(slot, certain);
         this.#discard(slot, certain);
         if (found.parentSlot !== null) {
           verdicts.push(this.#ledger.link(slot, found.parentSlot));
           inOrder.add(slot);
         }
-        for (const [signature, shown] of contested) {
+        for (const signature of contested) {
           this.#forget(signature);
-          reread.push({ signature, slot, found: shown });
+          reread.push([signature, slot]);
         }
       }
       this.#drop(slot);
@@ -260,7 +259,7 @@ export class Continuity {
     const alive = slots.flatMap(({ slot }) => (contradicted.includes(slot) ? [] : [slot]));
     this.#say({ alive, dead: [], ...(contradicted.length > 0 && unknownOf(contradicted)) }, contents, inOrder);
     this.#counts.contested += reread.length;
-    for (const { signature, slot, found } of reread) void pipeline.reread(signature, slot, found);
+    for (const one of reread) void pipeline.reread(...one);
     for (const verdict of verdicts) this.#apply(verdict);
     this.#release();
   }

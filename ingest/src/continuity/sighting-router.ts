@@ -4,7 +4,7 @@ import type { Continuity } from './continuity.ts';
 import { failedContents, isOther, type Contents } from '../pipeline/decode.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { SolUsdFeed } from '../pipeline/sol-usd.ts';
-import type { AccountState, Sighting, WholeSighting } from '../sources/sighting.ts';
+import type { AccountState, Sighting } from '../sources/sighting.ts';
 import type { ConfirmedBlock } from '../sources/blocks/confirmed-block.ts';
 import type { SourceSink } from '../sources/source.ts';
 
@@ -12,7 +12,7 @@ import type { SourceSink } from '../sources/source.ts';
 const maxReports = 20_000;
 /** Later reports of one transaction that are remembered. */
 const maxLater = 8;
-/** Between two warnings about an endpoint. */
+/** Between two warnings about a source. */
 const warnEveryMs = 10_000;
 
 export const noSightingCounts = () => ({
@@ -39,6 +39,9 @@ const noLead = () => ({
   leadMs: 0,
   /** Transactions that it reported with other contents than the endpoints agree on. */
   contradicted: 0,
+  /** The same by the number of the endpoint, from 1. */
+  byEndpoint: {} as Record<number, number>,
+  warnedAtMs: Number.NEGATIVE_INFINITY,
 });
 
 interface Reporter {
@@ -71,8 +74,6 @@ export class SightingRouter implements SourceSink {
   readonly counts = noSightingCounts();
   readonly #reports = new Recent<FirstReport>(maxReports);
   readonly #leads = new Map<string, ReturnType<typeof noLead>>();
-  /** By source and endpoint: what was not what the endpoints agree on. */
-  readonly #faults = new Map<string, Reporter & { contradicted: number; warnedAtMs: number }>();
   readonly #parts: RouterParts;
 
   constructor(parts: RouterParts) {
@@ -84,11 +85,6 @@ export class SightingRouter implements SourceSink {
     let lead = this.#leads.get(source);
     if (lead === undefined) this.#leads.set(source, (lead = noLead()));
     return lead;
-  }
-
-  /** Reports of each endpoint that were not what the endpoints agree on. */
-  get contradictions() {
-    return [...this.#faults.values()].map(({ source, endpoint, contradicted }) => ({ source, endpoint, contradicted }));
   }
 
   isRepeat(source: string, signature: string, slot: number, digest: number | string | null, endpoint?: number): boolean {
@@ -124,9 +120,10 @@ export class SightingRouter implements SourceSink {
     lead.leadMs += performance.now() - report.atMs;
   }
 
-  #contest(signature: string, slot: number, found: WholeSighting | null): void {
+  /** A report has other contents than what was published, or than the first whole report. */
+  #contest(signature: string, slot: number): void {
     this.counts.otherContents++;
-    this.#parts.continuity.contested(signature, slot, found);
+    this.#parts.continuity.contested(signature, slot);
   }
 
   sighting(sighting: Sighting): void {
@@ -154,15 +151,14 @@ export class SightingRouter implements SourceSink {
       const found = pipeline.compare(sighting);
       if (found === null) return;
       this.#add(signature, { ...reporter, ...found });
-      // What is confirmed wins.
-      if (found.isOther) this.#contest(signature, slot, sighting.kind === 'whole' && sighting.commitment !== 'processed' ? sighting : null);
+      if (found.isOther) this.#contest(signature, slot);
     }
   }
 
   failed(signature: string, slot: number, source: string, endpoint: number | null = null): void {
     if (this.#parts.pipeline.seen.peek(signature) !== slot) return;
     this.#add(signature, { source, endpoint, ...failedContents });
-    this.#contest(signature, slot, null);
+    this.#contest(signature, slot);
   }
 
   #add(signature: string, report: Reporter & Contents): void {
@@ -181,14 +177,13 @@ export class SightingRouter implements SourceSink {
 
   /** A report was not what the endpoints agree on. */
   contradicted({ source, endpoint }: Reporter, signature: string, slot: number): void {
-    this.lead(source).contradicted++;
-    const key = `${source} ${endpoint}`;
-    const fault = this.#faults.get(key) ?? { source, endpoint, contradicted: 0, warnedAtMs: Number.NEGATIVE_INFINITY };
-    this.#faults.set(key, fault);
-    const total = ++fault.contradicted;
-    if (performance.now() - fault.warnedAtMs < warnEveryMs) return;
-    fault.warnedAtMs = performance.now();
-    this.#parts.log.warn({ source, endpoint: endpoint === null ? null : endpoint + 1, signature, slot, total }, 'source_contradicted');
+    const lead = this.lead(source);
+    const total = ++lead.contradicted;
+    const number = endpoint === null ? null : endpoint + 1;
+    if (number !== null) lead.byEndpoint[number] = (lead.byEndpoint[number] ?? 0) + 1;
+    if (performance.now() - lead.warnedAtMs < warnEveryMs) return;
+    lead.warnedAtMs = performance.now();
+    this.#parts.log.warn({ source, endpoint: number, signature, slot, total }, 'source_contradicted');
   }
 
   account(state: AccountState): void {

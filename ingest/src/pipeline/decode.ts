@@ -1,6 +1,6 @@
 import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-events.ts';
 import type { Commitment } from '@sluice/shared/wire/events/events.ts';
-import type { DecodedAccount, DecodedConstants, TokenCreated, Venue, VenueAccount, VenueTrade } from '@sluice/venues/seam/venue.ts';
+import type { DecodedAccount, DecodedConstants, Venue, VenueAccount } from '@sluice/venues/seam/venue.ts';
 import {
   sampleOf,
   TransactionDecoder,
@@ -82,9 +82,7 @@ export const failedContents: Contents = { digest: -1, facts: 'failed' };
 /** Null if the sighting does not show all of its events. */
 export function contentsOf(reading: Reading): Contents | null {
   if (reading.kind === 'failed') return failedContents;
-  if (reading.kind === 'unusable' || reading.fault !== null) return null;
-  const { digest, facts } = reading.transaction;
-  return { digest, facts };
+  return reading.kind === 'read' && reading.fault === null ? reading.transaction : null;
 }
 
 /** Logs show fewer facts than whole transactions: what both have is compared. */
@@ -196,23 +194,4 @@ export class Decoder {
       if (fault !== null) this.#onFault({ venue, kind: kind as DecodeFault['kind'], where, ...fault });
     }
   }
-}
-
-export function buysOfCreator({ events }: DecodedTransaction, { pool, trader }: TokenCreated): VenueTrade[] {
-  const buys: VenueTrade[] = [];
-  for (const { event } of events) {
-    if (event.type === 'trade' && event.pool === pool && event.side === 'buy' && event.trader === trader) buys.push(event);
-  }
-  return buys;
-}
-
-/** True for the last trade on a curve before its completion in the same transaction. */
-export function completesCurve({ events }: DecodedTransaction, trade: VenueTrade): boolean {
-  if (events.length < 2) return false;
-  let last: VenueTrade | null = null;
-  for (const { event } of events) {
-    if (event.type === 'trade' && event.pool === trade.pool) last = event;
-    else if (event.type === 'completed' && event.pool === trade.pool) return last === trade;
-  }
-  return false;
 }

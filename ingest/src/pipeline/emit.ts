@@ -267,3 +267,22 @@ function marketOf({ venue, address, token, quote }: Pool): EventPool {
     supply: token!.supply,
   };
 }
+
+export function buysOfCreator({ events }: DecodedTransaction, { pool, trader }: TokenCreated): VenueTrade[] {
+  const buys: VenueTrade[] = [];
+  for (const { event } of events) {
+    if (event.type === 'trade' && event.pool === pool && event.side === 'buy' && event.trader === trader) buys.push(event);
+  }
+  return buys;
+}
+
+/** True for the last trade on a curve before its completion in the same transaction. */
+export function completesCurve({ events }: DecodedTransaction, trade: VenueTrade): boolean {
+  if (events.length < 2) return false;
+  let last: VenueTrade | null = null;
+  for (const { event } of events) {
+    if (event.type === 'trade' && event.pool === trade.pool) last = event;
+    else if (event.type === 'completed' && event.pool === trade.pool) return last === trade;
+  }
+  return false;
+}

@@ -15,10 +15,11 @@ import { finite, inSol, inUsd, valuedCoins } from '@sluice/shared/wire/values/mo
 import { poolsAt, type PoolPlace } from '@sluice/venues/kit/pool-accounts.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
 import { priceOf } from '@sluice/venues/seam/price.ts';
-import type { PriceState, Venue } from '@sluice/venues/seam/venue.ts';
+import type { PriceState, Venue, VenueTrade } from '@sluice/venues/seam/venue.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import type { OutgoingPool } from '../publisher/outgoing.ts';
 import type { AccountFetcher } from '../sources/rpc/account-fetcher.ts';
+import type { DecodedTransaction } from './decode.ts';
 import { ratesAt, valuation, type EventRates } from './price.ts';
 import type { Pool, Token } from './pools.ts';
 import type { SolUsdFeed } from './sol-usd.ts';
@@ -42,6 +43,16 @@ export interface TradeSeen {
   readonly slot: number;
   readonly atS: number;
   readonly receivedUs: number;
+}
+
+/** The main pool of a token must be read. */
+export interface MainNeed {
+  readonly mainOf: Token;
+  readonly seen: TradeSeen;
+}
+
+export function tradeSeen({ slot, blockTime, receivedUs }: DecodedTransaction, { timestamp }: VenueTrade): TradeSeen {
+  return { slot, atS: blockTime ?? timestamp ?? Math.floor(receivedUs / 1_000_000), receivedUs };
 }
 
 /**

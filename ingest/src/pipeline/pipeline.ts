@@ -9,8 +9,6 @@ import type { AccountState, Sighting, WholeSighting } from '../sources/sighting.
 import { AccountChanges } from './account-changes.ts';
 import type { LocatedEvent } from '../sources/decode/transaction-decoder.ts';
 import {
-  buysOfCreator,
-  completesCurve,
   contentsOf,
   Decoder,
   isOther,
@@ -20,10 +18,10 @@ import {
   type DecodeFault,
   type Reading,
 } from './decode.ts';
-import { Emitter, type EmitterParts } from './emit.ts';
+import { buysOfCreator, completesCurve, Emitter, type EmitterParts } from './emit.ts';
 import { Lines } from './waiting-lines.ts';
-import { MainPoolReader, type MainPoolReaderParts, type TradeSeen } from './main-pools.ts';
-import { PoolBook, type Pool, type Token } from './pools.ts';
+import { MainPoolReader, tradeSeen, type MainNeed, type MainPoolReaderParts } from './main-pools.ts';
+import { needsPrice, PoolBook, type Pool } from './pools.ts';
 import { needOf, PoolResolver, type Need } from './resolve.ts';
 import { noUnfinishedCounts, Unfinished, type UnfinishedParts } from './unfinished.ts';
 
@@ -60,6 +58,8 @@ export interface PipelineParts
 interface Reported extends Contents {
   /** The facts of the first whole report, if only logs were published. */
   whole: string | null;
+  /** Those of its events. */
+  readonly pools: Pool[];
 }
 
 /** One event of a transaction, with its pool. It waits in that pool's line if necessary. */
@@ -154,12 +154,11 @@ export class Pipeline {
    * A transaction was reported with two contents for one slot. Publishes what the confirmed chain has of it, in place of what was published and
    * retracted. If it cannot be read now, the comparison with the records of nodes finds it.
    */
-  async reread(signature: string, slot: number, whole: WholeSighting | null): Promise<void> {
+  async reread(signature: string, slot: number): Promise<void> {
     const { transactions, signal, onAgreed } = this.#parts;
     const published = this.#reported.peek(signature);
     const read = (answer: WholeSighting): Reading => this.decoder.read({ ...answer, late: true }, uncounted);
-    // One endpoint showed the block: if there are others, they vote.
-    const found = whole !== null && !transactions.votes ? read(whole) : await transactions.fetch(signature, slot, signal, read);
+    const found = await transactions.fetch(signature, slot, signal, read);
     const truth = found.kind === 'lost' ? null : contentsOf(found);
     if (truth !== null) onAgreed?.(signature, slot, truth, published);
     if (found.kind === 'read' && !this.seen.has(signature)) this.takeLate(found.transaction);
@@ -223,28 +222,39 @@ export class Pipeline {
     this.#take(transaction, transaction.events);
   }
 
+  /** Forgets what reports of a transaction taught about pools. Returns which pools used it; null if there is nothing of the kind. */
+  unlearn(signature: string): ((poolAddress: string) => boolean) | null {
+    return this.book.unlearn(signature, this.#reported.peek(signature)?.pools ?? []);
+  }
+
   /** What another sighting of a known transaction shows; null if it shows nothing that was not reported before. */
   compare(sighting: Sighting): (Contents & { readonly isOther: boolean }) | null {
     const known = this.#reported.peek(sighting.signature);
     const found = known === undefined ? null : contentsOf(this.decoder.read(sighting, uncounted));
     if (known === undefined || found === null) return null;
-    if (isOther(found, { digest: known.digest, facts: known.whole })) return { ...found, isOther: true };
-    if (known.whole !== null || found.facts === null) return null;
-    known.whole = found.facts;
-    return { ...found, isOther: false };
+    const { digest, facts } = found;
+    if (isOther(found, { digest: known.digest, facts: known.whole })) return { digest, facts, isOther: true };
+    if (known.whole !== null || facts === null) return null;
+    known.whole = facts;
+    return { digest, facts, isOther: false };
   }
 
   /** Some events of a transaction. */
   #take(transaction: DecodedTransaction, events: readonly LocatedEvent[]): void {
-    const { digest, facts } = transaction;
-    this.#reported.set(transaction.signature, { digest, facts, whole: facts });
-    for (const located of events) this.#admit({ transaction, located, pool: this.#poolOf(transaction, located) });
+    const { signature, digest, facts } = transaction;
+    const pools: Pool[] = [];
+    this.#reported.set(signature, { digest, facts, whole: facts, pools });
+    for (const located of events) {
+      this.book.taughtBy = signature;
+      const pool = this.#poolOf(located);
+      pools.push(pool);
+      this.#admit({ transaction, located, pool });
+    }
   }
 
   /** The pool of an event. Also notes what the event shows about pools. */
-  #poolOf({ signature }: DecodedTransaction, { venue: name, event }: LocatedEvent): Pool {
+  #poolOf({ venue: name, event }: LocatedEvent): Pool {
     const venue = this.#venueByName.get(name)!;
-    this.book.taughtBy = signature;
     switch (event.type) {
       case 'trade':
       case 'liquidityAdded':
@@ -298,7 +308,7 @@ export class Pipeline {
       this.book.learnDecimals(pool, tokenBalances);
       need = needOfEvent(placed);
     }
-    if (need === null && needsPrice(placed)) {
+    if (need === null && needsPrice(pool, located.event)) {
       pool.priceAsked = true;
       return { pool, addresses: [pool.address], isPrice: true };
     }
@@ -401,23 +411,7 @@ export class Pipeline {
 
 const notCompleted = 'the numbers that complete it are not known';
 
-/** The main pool of a token must be read. */
-interface MainNeed {
-  readonly mainOf: Token;
-  readonly seen: TradeSeen;
-}
-
-function tradeSeen({ slot, blockTime, receivedUs }: DecodedTransaction, { timestamp }: VenueTrade): TradeSeen {
-  return { slot, atS: blockTime ?? timestamp ?? Math.floor(receivedUs / 1_000_000), receivedUs };
-}
-
 function needOfEvent({ located: { event }, pool }: Placed): Need | null {
   if (event.type === 'liquidityLocked' || event.type === 'completed') return null;
   return needOf(pool, event.type === 'created' && event.tokenProgram === null);
-}
-
-/** Liquidity does not move the price. If none was seen in a pool that does not show its price with it, the account of the pool has it. */
-function needsPrice({ located: { event }, pool }: Placed): boolean {
-  const isLiquidity = event.type === 'liquidityAdded' || event.type === 'liquidityRemoved';
-  return isLiquidity && event.state === null && pool.tickBase < 0n && pool.openedBase < 0n && !pool.priceAsked;
 }

@@ -5,12 +5,12 @@ import type { TokenBalance } from '@sluice/shared/solana/transaction/inner-event
 import type {
   AccountConstants,
   CurveMigrated,
-  Pair,
   PoolCreated,
   PriceState,
   TokenCreated,
   Venue,
   VenueAccount,
+  VenueEvent,
   VenueTrade,
 } from '@sluice/venues/seam/venue.ts';
 import { stateOfReserves } from '@sluice/venues/kit/constant-product.ts';
@@ -20,8 +20,8 @@ import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 export interface Token {
   readonly mint: string;
   decimals: number | null;
-  /** The transaction of which a report showed them, if nothing else did. */
-  teachers: string[] | null;
+  /** The transaction of which a report showed them; null for anything else. */
+  taughtBy: string | null;
   /** Raw units; null until an event, the curve's account or the mint's account shows it. */
   supply: bigint | null;
   /** Only the mint's account shows the supply, which may change without an event. It is read again from time to time. */
@@ -45,8 +45,8 @@ export interface Pool {
   /** The traded token; null until an event, the account or the curve's derived address names it. */
   token: Token | null;
   quote: Token | null;
-  /** Transactions of which reports show this pair, at most four; null if an account shows it. */
-  teachers: string[] | null;
+  /** The last transaction of which a report showed this pair; null if an account did. */
+  taughtBy: string | null;
   /** The program's base is the money and its quote the token. */
   flipped: boolean;
   /** Supply from the curve's account, as in `CurveAccount`; undefined before the account was seen. */
@@ -70,16 +70,11 @@ export interface Pool {
 
 function newToken(mint: string, decimals: number | null): Token {
   const unread = { supply: null, supplyByMint: false, supplyAtMs: Number.NEGATIVE_INFINITY, tokenProgram: null };
-  return { mint, decimals, teachers: null, ...unread, main: null, settled: null, mainReadS: null };
-}
-
-function isPairOf({ token, quote, flipped }: Pool, { baseMint, quoteMint }: Pair): boolean {
-  const [base, other] = flipped ? [quote, token] : [token, quote];
-  return base?.mint === baseMint && other?.mint === quoteMint;
+  return { mint, decimals, taughtBy: null, ...unread, main: null, settled: null, mainReadS: null };
 }
 
 function newPool(venue: Venue, address: string): Pool {
-  const untold = { token: null, quote: null, teachers: null, flipped: false, curveSupply: undefined, openedBase: -1n, openedQuote: -1n };
+  const untold = { token: null, quote: null, taughtBy: null, flipped: false, curveSupply: undefined, openedBase: -1n, openedQuote: -1n };
   const unpublished = { tickSlot: -1, tickBase: -1n, tickQuote: -1n, tickDepth: null, tradedReserve: -1n };
   return { venue, address, isCurve: venue.curves !== null, ...untold, ...unpublished, priceAsked: false, supplyAsked: false };
 }
@@ -98,6 +93,12 @@ function learnPrice(pool: Pool, { priceBase, priceQuote, reserves, depth }: Pric
   pool.tickDepth = reserves === null ? (depth ?? -1n) : null;
 }
 
+/** Liquidity does not move the price. If none was seen in a pool that does not show its price with it, the account of the pool has it. */
+export function needsPrice(pool: Pool, event: VenueEvent): boolean {
+  const isLiquidity = event.type === 'liquidityAdded' || event.type === 'liquidityRemoved';
+  return isLiquidity && event.state === null && pool.tickBase < 0n && pool.openedBase < 0n && !pool.priceAsked;
+}
+
 /** The numbers of an account that trades `need`, with when it was read. */
 interface Constants {
   readonly constants: AccountConstants;
@@ -108,16 +109,11 @@ interface Constants {
 
 /** The rates of a shared account change seldom. After this time, they are read again, and until then trades are published with the known ones. */
 const constantsTtlMs = 600_000;
-/** Transactions that taught facts and are remembered, and of each pool. */
-const maxTaught = 20_000;
-const maxTeachers = 4;
 
 /** Facts about pools and mints, from events and accounts. No I/O. */
 export class PoolBook {
   /** The transaction from whose report is learned; null if it is an account. */
   taughtBy: string | null = null;
-  /** Signature -> pools whose pair, and coins whose decimals the transaction showed. */
-  readonly #taught = new Recent<Set<Pool | Token>>(maxTaught);
   readonly #constants: Recent<Constants>;
   readonly #pools: Recent<Pool>;
   readonly #tokens: Recent<Token>;
@@ -182,49 +178,34 @@ export class PoolBook {
   }
 
   #setDecimals(coin: Token, decimals: number | null): void {
-    coin.decimals = decimals;
-    coin.teachers = null;
-    this.#note(coin);
-  }
-
-  #note(subject: Pool | Token): void {
-    const { taughtBy } = this;
-    if (taughtBy === null || (subject.teachers ??= []).length >= maxTeachers || subject.teachers.includes(taughtBy)) return;
-    subject.teachers.push(taughtBy);
-    const subjects = this.#taught.peek(taughtBy);
-    if (subjects === undefined) this.#taught.set(taughtBy, new Set([subject]));
-    else subjects.add(subject);
+    if (decimals !== null && !this.#money.has(coin.mint)) [coin.decimals, coin.taughtBy] = [decimals, this.taughtBy];
   }
 
   /**
-   * Forgets decimals that only this transaction showed, and pools of which only it showed the pair, with their coins. Returns which pools used any of it;
-   * null if there is nothing of the kind.
+   * Forgets what a transaction taught: the decimals of a coin, or the pair of a pool, with all that is known of its coins. Returns which pools used it; null
+   * if there is nothing of the kind. Events that wait have the same objects.
    */
-  unlearn(signature: string): ((address: string) => boolean) | null {
+  unlearn(signature: string, pools: readonly Pool[]): ((address: string) => boolean) | null {
     const forgotten = new Set<Pool | Token | null | undefined>();
-    for (const subject of this.#taught.peek(signature) ?? []) {
-      subject.teachers = subject.teachers?.filter((one) => one !== signature) ?? null;
-      if (subject.teachers?.length !== 0) continue;
-      const isPool = 'address' in subject;
-      for (const coin of isPool ? [subject.token, subject.quote] : [subject]) {
-        // The decimals of money are not learned.
-        if (coin !== null && !this.#money.has(coin.mint)) forgotten.add(Object.assign(coin, newToken(coin.mint, null)));
+    for (const pool of pools) {
+      const isTaught = pool.taughtBy === signature;
+      for (const coin of [pool.token, pool.quote]) {
+        if (coin === null || this.#money.has(coin.mint) || (!isTaught && coin.taughtBy !== signature)) continue;
+        forgotten.add(Object.assign(coin, newToken(coin.mint, null)));
       }
-      // Events that wait have this object.
-      if (isPool) forgotten.add(Object.assign(subject, newPool(subject.venue, subject.address)));
+      if (isTaught) forgotten.add(Object.assign(pool, newPool(pool.venue, pool.address)));
     }
-    if (forgotten.size === 0) return null;
-    return (address) => {
-      const pool = this.#pools.peek(address);
-      return [pool, pool?.token, pool?.quote].some((one) => forgotten.has(one));
-    };
+    const usesAny = (pool?: Pool): boolean => [pool, pool?.token, pool?.quote].some((one) => forgotten.has(one));
+    return forgotten.size === 0 ? null : (address) => usesAny(this.#pools.peek(address));
   }
 
   /** The pool of a trade or of a change of its liquidity, with the pair if the event names it. */
   learnTrade(venue: Venue, { pool: address, pair }: Pick<VenueTrade, 'pool' | 'pair'>): Pool {
     const known = this.#pools.get(address);
     if (known !== undefined && known.token !== null && (pair === null || known.quote !== null)) {
-      if (pair !== null && known.teachers !== null && isPairOf(known, pair)) this.#note(known);
+      if (pair === null || known.taughtBy === null) return known;
+      const [mint, quoteMint] = known.flipped ? [pair.quoteMint, pair.baseMint] : [pair.baseMint, pair.quoteMint];
+      if (known.token.mint === mint && known.quote?.mint === quoteMint) known.taughtBy = this.taughtBy;
       return known;
     }
     return pair === null ? this.poolAt(venue, address) : this.#learnPair(venue, address, pair.baseMint, pair.quoteMint);
@@ -235,7 +216,7 @@ export class PoolBook {
     const pool = this.poolAt(venue, address);
     if (pool.isCurve && pool.token === null) {
       this.#setToken(pool, mint);
-      this.#note(pool);
+      pool.taughtBy = this.taughtBy;
     }
     return pool;
   }
@@ -285,7 +266,7 @@ export class PoolBook {
 
   #learnPair(venue: Venue, address: string, baseMint: string, quoteMint: string): Pool {
     const pool = this.poolAt(venue, address);
-    if (pool.token === null || pool.quote === null) this.#note(pool);
+    if (pool.token === null || pool.quote === null) pool.taughtBy = this.taughtBy;
     if (pool.token === null) {
       pool.flipped = !pool.isCurve && isReversedPair(baseMint, quoteMint);
       const token = this.#setToken(pool, pool.flipped ? quoteMint : baseMint);

@@ -222,6 +222,7 @@ function mintFault({ owner, data }: AccountState): string | null {
 /** Decimals, supply and program of a valid mint account. */
 function noteMint(token: Token, { owner, data, receivedUs }: AccountState): void {
   token.decimals = data[decimalsAt]!;
+  token.taughtBy = null;
   token.supply = new DataView(data.buffer, data.byteOffset, data.length).getBigUint64(supplyAt, true);
   token.supplyAtMs = receivedUs / 1000;
   token.tokenProgram = owner;

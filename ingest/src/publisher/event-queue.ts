@@ -132,10 +132,6 @@ function weightOf(event: Outgoing): number {
   return eventBytes + 2 * (event.name.length + event.symbol.length + event.uri.length + metadataChars);
 }
 
-function linkChars({ twitter, telegram, website }: TokenMetadataEvent): number {
-  return charsOf(twitter) + charsOf(telegram) + charsOf(website);
-}
+const linkChars = ({ twitter, telegram, website }: TokenMetadataEvent): number => charsOf(twitter) + charsOf(telegram) + charsOf(website);
 
-function charsOf(text: string | null): number {
-  return text === null ? 0 : text.length;
-}
+const charsOf = (text: string | null): number => (text === null ? 0 : text.length);

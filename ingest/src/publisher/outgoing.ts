@@ -58,14 +58,10 @@ export function isEvent(item: LogItem): item is PublishableEvent {
 const metadataEnding = '.metadata';
 
 /** Id of a token's metadata, from the id of its creation. */
-export function metadataIdOf(creationId: string): string {
-  return creationId + metadataEnding;
-}
+export const metadataIdOf = (creationId: string): string => creationId + metadataEnding;
 
 /** The reverse of `metadataIdOf`. */
-export function creationIdOf({ id }: TokenMetadataEvent): string {
-  return id.slice(0, -metadataEnding.length);
-}
+export const creationIdOf = ({ id }: TokenMetadataEvent): string => id.slice(0, -metadataEnding.length);
 
 export function topicsOf(event: PublishableEvent): string[] {
   switch (event.type) {

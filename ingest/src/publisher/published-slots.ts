@@ -359,9 +359,7 @@ export function transactionIn(id: string): string | null {
 }
 
 /** Slots of the living branch. */
-function livingSlotsOf({ alive, unknown = [] }: SlotVerdict): readonly number[] {
-  return [...alive, ...unknown];
-}
+const livingSlotsOf = ({ alive, unknown = [] }: SlotVerdict): readonly number[] => [...alive, ...unknown];
 
 /**
  * Reads the newest `entries` of the log, and four times as many each time, until it knows everything that was published after the slot `complete`, and some

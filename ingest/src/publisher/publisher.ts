@@ -372,9 +372,7 @@ interface Encoded {
   readonly entry: BusEntry;
 }
 
-function eventsOf(batch: readonly Encoded[]): readonly LogItem[] {
-  return batch.flatMap(({ events }) => events);
-}
+const eventsOf = (batch: readonly Encoded[]): readonly LogItem[] => batch.flatMap(({ events }) => events);
 
 /** Encodes a batch. `ts.published` is the current time. A trade and the price tick after it are one entry. */
 function encode(items: readonly LogItem[]): Encoded[] {

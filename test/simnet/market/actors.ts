@@ -9,7 +9,7 @@ import {
   usdcMint,
   wrappedSolMint,
 } from '@sluice/shared/solana/well-known.ts';
-import { mayhemSolVault } from '@sluice/venues/pump/curve/program.ts';
+import { mayhemSolVault } from '../programs/constants.ts';
 import { boostAuthorityOf, canonicalPoolOf, creatorVaultOf, holderRewardsOf, lpMintOf, poolAuthorityOf } from '../programs/addresses.ts';
 import { associatedTokenInstruction } from '../programs/token/associated-token.ts';
 import { unitLimitInstruction, unitPriceInstruction } from '../programs/compute-budget.ts';

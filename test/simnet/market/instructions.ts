@@ -9,6 +9,7 @@ import {
 import type { AccountMeta, Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import * as amm from '@sluice/venues/pump/amm/program.ts';
 import * as pump from '@sluice/venues/pump/curve/program.ts';
+import { curveInstructions, mayhemGlobalParams, mayhemSolVault } from '../programs/constants.ts';
 import {
   ammVolumeAccumulatorOf,
   boostAuthorityOf,
@@ -56,7 +57,7 @@ function args(discriminator: Uint8Array, amount: bigint, limit: bigint): BorshWr
 export function legacyBuy(trade: CurveTrade, exactSol: boolean): Instruction {
   const { mint, user } = trade;
   const curve = curveOf(mint);
-  const discriminator = exactSol ? pump.instructionDiscriminators.buyExactSolIn : pump.instructionDiscriminators.buy;
+  const discriminator = exactSol ? curveInstructions.buyExactSolIn : curveInstructions.buy;
   return {
     programId: pump.programId,
     accounts: [
@@ -108,7 +109,7 @@ export function legacySell(trade: CurveTrade): Instruction {
       readonly(curveV2Of(mint)),
       writable(trade.buyback),
     ],
-    data: args(pump.instructionDiscriminators.sell, trade.amount, trade.limit).done(),
+    data: args(curveInstructions.sell, trade.amount, trade.limit).done(),
   };
 }
 
@@ -119,7 +120,7 @@ export function tradeV2(trade: CurveTrade, kind: 'buy' | 'buyExactQuote' | 'sell
   const quoteMint = trade.curve.quoteMint === systemProgram ? wrappedSolMint : trade.curve.quoteMint;
   const creatorVault = creatorVaultOf(trade.curve.creator);
   const quoteOf = (owner: string): string => ata(owner, quoteMint, tokenProgram);
-  const { buyV2, buyExactQuoteInV2, sellV2 } = pump.instructionDiscriminators;
+  const { buyV2, buyExactQuoteInV2, sellV2 } = curveInstructions;
   const volume = volumeAccumulatorOf(user);
   return {
     programId: pump.programId,
@@ -189,16 +190,16 @@ export function createV2(coin: NewCoin): Instruction {
       readonly(token2022Program),
       readonly(associatedTokenProgram),
       writable(pump.mayhemProgram),
-      readonly(pump.mayhemGlobalParams),
-      writable(pump.mayhemSolVault),
+      readonly(mayhemGlobalParams),
+      writable(mayhemSolVault),
       writable(mayhemStateOf(mint)),
-      writable(ata(pump.mayhemSolVault, mint, token2022Program)),
+      writable(ata(mayhemSolVault, mint, token2022Program)),
       readonly(pump.eventAuthority),
       readonly(pump.programId),
       ...quote,
     ],
     data: new BorshWriter()
-      .bytes(pump.instructionDiscriminators.createV2)
+      .bytes(curveInstructions.createV2)
       .string(text.name)
       .string(text.symbol)
       .string(text.uri)
@@ -263,7 +264,7 @@ export function migrate(mint: string, baseProgram: string, user: string, boost: 
       readonly(rentSysvar),
       ...(boost ? side.boost : []),
     ],
-    data: pump.instructionDiscriminators.migrate,
+    data: curveInstructions.migrate,
   };
 }
 
@@ -303,7 +304,7 @@ export function migrateV2(mint: string, baseProgram: string, quoteMint: string, 
       readonly(pump.programId),
       ...(boost ? side.boost : []),
     ],
-    data: pump.instructionDiscriminators.migrateV2,
+    data: curveInstructions.migrateV2,
   };
 }
 

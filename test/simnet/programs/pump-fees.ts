@@ -1,4 +1,5 @@
-import { eventCpiTag, feeEventAuthority, feeProgram } from '@sluice/venues/pump/curve/program.ts';
+import { eventCpiTag, feeProgram } from '@sluice/venues/pump/curve/program.ts';
+import { feeEventAuthority } from './constants.ts';
 import type { Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { addressBytes, derive } from '../layout/derive.ts';
 import { anchorProgram, type AnchorContext } from './anchor.ts';

@@ -2,7 +2,7 @@ import { emittingInstruction } from '@sluice/venues/seam/emitting-instruction.ts
 import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { readLogs, type EventSink } from '@sluice/shared/solana/transaction/logs.ts';
 import { decodeTransaction, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { decodeData } from '@sluice/venues/seam/decode-data.ts';
+import { decodeData } from './decode-data.ts';
 import { eventAuthorities, venueByProgram, venues } from '@sluice/venues/registry.ts';
 import type { VenueEvent } from '@sluice/venues/seam/venue.ts';
 import type { TransactionRecord } from '../../simnet/chain.ts';

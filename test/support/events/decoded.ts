@@ -1,6 +1,5 @@
 import { zeroAddress } from '@sluice/shared/solana/well-known.ts';
-import { decodeData } from '@sluice/venues/seam/decode-data.ts';
-import { feeOfKind } from '@sluice/venues/seam/fee.ts';
+import { decodeData, feeOfKind } from './decode-data.ts';
 import type { Quote } from '@sluice/venues/seam/quoting.ts';
 import { initialRealToken } from '@sluice/venues/pump/curve/program.ts';
 import type { PumpAmmPool } from '../../../venues/src/pump/amm/decode.ts';

@@ -1,21 +1,9 @@
 import { readInnerEvents, type TransactionView } from '@sluice/shared/solana/transaction/inner-events.ts';
 import { readLogs } from '@sluice/shared/solana/transaction/logs.ts';
 import { emittingInstruction } from './emitting-instruction.ts';
-import type { DecodeContext, DecodeOutcome, Venue, VenueEvent } from './venue.ts';
+import type { DecodeContext, Venue, VenueEvent } from './venue.ts';
 
 const noBytes = new Uint8Array(0);
-
-/** A record alone, without its transaction. */
-function contextOf(data: Uint8Array): DecodeContext {
-  return { record: 'event', data, text: null, instruction: () => null, feePayer: null, tokenBalances: null };
-}
-
-/** Decodes the bytes of one event alone. Not for hot code, because it creates a list for each event. */
-export function decodeData(venue: Venue, data: Uint8Array): { readonly outcome: DecodeOutcome; readonly events: readonly VenueEvent[] } {
-  const events: VenueEvent[] = [];
-  const outcome = venue.decode(contextOf(data), (event) => events.push(event));
-  return { outcome, events };
-}
 
 /** An event of a transaction with its venue. */
 export interface EmittedEvent {

@@ -1,13 +1,5 @@
 import type { FeeKind } from '@sluice/shared/wire/venues.ts';
-import type { Fee, FeePart } from './venue.ts';
-
-const noFee: FeePart = Object.freeze({ amount: 0n, bps: 0 });
-
-/** The fee of one kind; zero if none was charged. A venue charges each kind at most once. */
-export function feeOfKind(fees: readonly Fee[], kind: FeeKind): FeePart {
-  for (const fee of fees) if (fee.kind === kind) return fee;
-  return noFee;
-}
+import type { Fee } from './venue.ts';
 
 /** The sum of the fees that were charged in one coin of the pair. */
 export function feesIn(side: Fee['coin'], fees: readonly Fee[]): bigint {

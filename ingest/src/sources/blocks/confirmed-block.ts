@@ -88,16 +88,10 @@ export function isSameBlock(one: ConfirmedBlock, other: ConfirmedBlock): boolean
 }
 
 /** Whether a node said that it serves no blocks. */
-export function isRefusal(error: unknown): boolean {
-  return error instanceof RpcError && error.kind === 'answer' && !missingCodes.has(error.code);
-}
+export const isRefusal = (error: unknown): boolean => error instanceof RpcError && error.kind === 'answer' && !missingCodes.has(error.code);
 
 /** Whether a node that serves blocks said that it does not have this one. */
-export function isMissing(error: unknown): boolean {
-  return error instanceof RpcError && error.kind === 'answer' && missingCodes.has(error.code);
-}
+export const isMissing = (error: unknown): boolean => error instanceof RpcError && error.kind === 'answer' && missingCodes.has(error.code);
 
 /** Whether a node said that the slot has no block. */
-export function isSkipped(error: unknown): boolean {
-  return error instanceof RpcError && error.kind === 'answer' && skippedCodes.has(error.code);
-}
+export const isSkipped = (error: unknown): boolean => error instanceof RpcError && error.kind === 'answer' && skippedCodes.has(error.code);

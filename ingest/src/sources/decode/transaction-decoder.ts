@@ -288,12 +288,12 @@ function factsOf(feePayer: string, balances: readonly TokenBalance[] | null, eve
   return events.length === 0 ? '' : hash('sha256', textOf([feePayer, balances, events]), 'base64');
 }
 
-/** Objects of one kind have their fields in one order. The length of a text is stated, so no text looks like a field. */
+/** Objects of one kind have the same fields in one order. The length of a text is stated, so no text looks like a field. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return `${value.length}:${value}`;
   if (typeof value !== 'object' || value === null) return `${String(value)},`;
   let text = '{';
-  for (const name in value) text += `${name}=${textOf((value as Readonly<Record<string, unknown>>)[name])}`;
+  for (const name in value) text += textOf((value as Readonly<Record<string, unknown>>)[name]);
   return `${text}}`;
 }
 
@@ -304,9 +304,7 @@ function faultOf(outcome: Exclude<DecodeOutcome, { kind: 'incomplete' }>, data: 
 }
 
 /** Nothing is missing. A list without lines is not complete: every program logs that it runs. */
-function isComplete({ truncated, malformed, empty }: LogReading): boolean {
-  return !truncated && malformed === null && !empty;
-}
+const isComplete = ({ truncated, malformed, empty }: LogReading): boolean => !truncated && malformed === null && !empty;
 
 /** The first bytes of what could not be decoded, for the report. */
 export function sampleOf(data: Uint8Array): string {

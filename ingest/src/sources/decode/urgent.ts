@@ -7,9 +7,7 @@ const openingForm =
   /(?:Instruction|initialize2): (?:Create(?:V2|\w{0,40}Pool)?|Initialize(?:V2|Instruction2|With\w{1,40}|\w{0,40}(?:Pool|LbPair)\w{0,40})?|Migrat\w{1,40})(?![A-Za-z])/;
 
 /** Whether what a node sent may be urgent. It is decoded only then. */
-export function looksUrgent(bytes: Buffer): boolean {
-  return openingForm.test(bytes.toString('latin1'));
-}
+export const looksUrgent = (bytes: Buffer): boolean => openingForm.test(bytes.toString('latin1'));
 
 const isOpening = ({ event }: LocatedEvent): boolean => event.type === 'created' || event.type === 'poolCreated';
 

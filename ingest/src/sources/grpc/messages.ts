@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { isSlot } from '@sluice/shared/solana/encoding/json-forms.ts';
-import { bytesField, numberField, piecesOf, readMessage, type Fields, type Message } from '@sluice/shared/solana/grpc/protobuf.ts';
+import { bytesField, numberField, readBytes, readMessage, type Fields, type Message } from '@sluice/shared/solana/grpc/protobuf.ts';
 import type { WatchedProgram } from '../pubsub/accounts.ts';
 
 /**
@@ -92,16 +92,15 @@ export interface TransactionHead {
   readonly digest: string;
 }
 
-/** What shows whether a transaction is new. */
+/** What shows whether a transaction is new. Versions of the node add fields after those that are read. */
 export function readHead(of: Message): TransactionHead | 'malformed' {
   const signature = of['signature'] as Buffer;
   const metaBytes = of['meta'] as Buffer;
-  const pieces = metaBytes.length === 0 ? 'malformed' : piecesOf(meta, metaBytes);
-  if (pieces === 'malformed' || signature.length !== signatureBytes) return 'malformed';
+  const read = metaBytes.length === 0 ? 'malformed' : readBytes(meta, metaBytes);
+  if (read === 'malformed' || signature.length !== signatureBytes) return 'malformed';
   const bytes = of['transaction'] as Buffer;
-  const hash = createHash('sha256').update(`${bytes.length}:`).update(bytes);
-  for (const piece of pieces) hash.update(piece);
-  return { signature: encodeBase58(signature), digest: hash.digest('base64') };
+  const digest = createHash('sha256').update(`${bytes.length}:`).update(bytes).update(read).digest('base64');
+  return { signature: encodeBase58(signature), digest };
 }
 
 /** A transaction in the form of an answer to `getTransaction`, for `readTransaction`; instruction data are bytes. */

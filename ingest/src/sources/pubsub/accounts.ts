@@ -34,9 +34,7 @@ export const confirmedSubscription: Subscription = {
 };
 
 /** The slot in the `params` of a notification; null if there is none. */
-export function readNotifiedSlot(params: unknown): number | null {
-  return contextOf(params)?.slot ?? null;
-}
+export const readNotifiedSlot = (params: unknown): number | null => contextOf(params)?.slot ?? null;
 
 export function readProgramNotification(params: unknown, receivedUs: number): AccountState | 'malformed' {
   const found = contextOf(params);

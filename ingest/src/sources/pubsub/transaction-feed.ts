@@ -39,21 +39,10 @@ export class TransactionFeed implements PubSubFeed {
       sink.failed(signature, slot, this.name, from.index);
       return;
     }
-    if (sink.isRepeat(this.name, signature, slot, digestOf((transaction as Json)['transaction'], meta), from.index)) return;
+    if (sink.isRepeat(this.name, signature, slot, hash('sha256', JSON.stringify(transaction), 'base64'), from.index)) return;
     const origin = { source: this.name, endpoint: from.index, signature, slot, commitment: 'processed', receivedUs, late: false } as const;
     const sighting = readWholeSighting({ ...(transaction as object), slot, transactionIndex }, origin);
     if (sighting.kind === 'unusable') from.malformed();
     else sink.sighting(sighting);
   }
-}
-
-type Json = Readonly<Record<string, unknown>>;
-
-/** A hash of all that is read of a transaction. */
-function digestOf(
-  transaction: unknown,
-  { logMessages, innerInstructions, loadedAddresses, preTokenBalances, postTokenBalances }: Json,
-): string {
-  const read = [transaction, logMessages, innerInstructions, loadedAddresses, preTokenBalances, postTokenBalances];
-  return hash('sha256', JSON.stringify(read), 'base64');
 }

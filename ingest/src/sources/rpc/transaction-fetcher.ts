@@ -66,8 +66,6 @@ export class TransactionFetcher {
   #order: readonly number[];
   /** Endpoints whose last call failed. */
   readonly #failing = new Set<number>();
-  /** There are several endpoints, which vote. */
-  readonly votes: boolean;
   readonly #giveUpAfterMs: number;
   readonly #late: boolean;
   readonly #onOutvoted: FetcherOptions['onOutvoted'];
@@ -80,7 +78,6 @@ export class TransactionFetcher {
   constructor(rpc: Rpc | RpcPool, options: FetcherOptions = {}) {
     this.#endpoints = 'each' in rpc ? rpc.each : [rpc];
     this.#order = [...this.#endpoints.keys()];
-    this.votes = this.#endpoints.length > 1;
     this.#giveUpAfterMs = options.giveUpAfterMs ?? giveUpAfterMs;
     this.#running = new Semaphore(options.maxConcurrent ?? maxConcurrent);
     this.#late = options.late ?? false;

@@ -7,21 +7,13 @@ const keyBytes = 32;
 const maxTimestamp = 2 ** 33;
 
 /** Without copying first, as `Buffer.from` would. */
-export function base64Of(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
-}
+export const base64Of = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 
-export function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-}
+export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
-export function u128At(view: DataView, at: number): bigint {
-  return view.getBigUint64(at, true) | (view.getBigUint64(at + 8, true) << 64n);
-}
+export const u128At = (view: DataView, at: number): bigint => view.getBigUint64(at, true) | (view.getBigUint64(at + 8, true) << 64n);
 
-export function i128At(view: DataView, at: number): bigint {
-  return view.getBigUint64(at, true) | (view.getBigInt64(at + 8, true) << 64n);
-}
+export const i128At = (view: DataView, at: number): bigint => view.getBigUint64(at, true) | (view.getBigInt64(at + 8, true) << 64n);
 
 /** Reads a Borsh record from front to back. A read past the end returns zero and sets `failed`, so decoders check once, at the end. */
 export class BorshReader {

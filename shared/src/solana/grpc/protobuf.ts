@@ -33,9 +33,9 @@ export function readMessage(fields: Fields, bytes: Buffer): Message | 'malformed
   return attempt(() => new Reader(bytes).message(fields, bytes.length));
 }
 
-/** The bytes of the fields that `readMessage` reads, in as few pieces as possible. */
-export function piecesOf(fields: Fields, bytes: Buffer): readonly Buffer[] | 'malformed' {
-  return attempt(() => new Reader(bytes).pieces(fields, bytes.length));
+/** The first bytes of a message, up to the end of the last field that `readMessage` reads. */
+export function readBytes(fields: Fields, bytes: Buffer): Buffer | 'malformed' {
+  return attempt(() => bytes.subarray(0, new Reader(bytes).lastEnd(fields, bytes.length)));
 }
 
 function attempt<T>(read: () => T): T | 'malformed' {
@@ -80,21 +80,14 @@ class Reader {
     return found;
   }
 
-  pieces(fields: Fields, end: number): Buffer[] {
-    const found: Buffer[] = [];
-    let from = -1;
+  lastEnd(fields: Fields, end: number): number {
+    let last = 0;
     while (this.#at < end) {
-      const at = this.#at;
       const tag = this.#varint(end);
       this.#skip(tag % 8, end);
-      const isRead = fields[Math.floor(tag / 8)] !== undefined;
-      if (isRead && from === -1) from = at;
-      if (isRead || from === -1) continue;
-      found.push(this.#bytes.subarray(from, at));
-      from = -1;
+      if (fields[Math.floor(tag / 8)] !== undefined) last = this.#at;
     }
-    if (from !== -1) found.push(this.#bytes.subarray(from, end));
-    return found;
+    return last;
   }
 
   #value(type: FieldType, wire: number, end: number): unknown {

@@ -75,25 +75,18 @@ function objectIn(from: Json, key: string): Json {
   return isRecord(value) ? value : fail(`${key} is not an object`);
 }
 
-function listOf(value: unknown, what: string): readonly unknown[] {
-  return Array.isArray(value) ? value : fail(`${what} is not a list`);
-}
+const listOf = (value: unknown, what: string): readonly unknown[] => (Array.isArray(value) ? value : fail(`${what} is not a list`));
 
-function optionalList(value: unknown, what: string): readonly unknown[] {
-  return value === undefined || value === null ? [] : listOf(value, what);
-}
+const optionalList = (value: unknown, what: string): readonly unknown[] =>
+  value === undefined || value === null ? [] : listOf(value, what);
 
-function textOf(value: unknown, what: string): string {
-  return typeof value === 'string' ? value : fail(`${what} is not a string`);
-}
+const textOf = (value: unknown, what: string): string => (typeof value === 'string' ? value : fail(`${what} is not a string`));
 
 function addressOf(value: unknown): string {
   return typeof value === 'string' && isAddress(value) ? value : fail('an account key is not an address');
 }
 
-function integerOrNull(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
-}
+const integerOrNull = (value: unknown): number | null => (typeof value === 'number' && Number.isSafeInteger(value) ? value : null);
 
 function isByte(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255;

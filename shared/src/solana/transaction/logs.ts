@@ -61,9 +61,7 @@ export function eventPath(top: number, inner: number, before: number): string {
 const mostInner = 65_536;
 
 /** The place of a record. `started`: inner instructions that began before it, itself counted. What is logged comes after the newest beginning. */
-export function recordOrder(top: number, started: number, logged: boolean): number {
-  return (top * mostInner + started) * 2 + (logged ? 1 : 0);
-}
+export const recordOrder = (top: number, started: number, logged: boolean): number => (top * mostInner + started) * 2 + (logged ? 1 : 0);
 
 /** The number in `invoke [n]`, if the line ends with it; otherwise 0. */
 function invokeDepth(line: string, verbAt: number): number {

@@ -14,6 +14,7 @@ import { programId as whirlpoolProgram } from '@sluice/venues/orca/whirlpool/pro
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import * as amm from '@sluice/venues/pump/amm/program.ts';
 import * as pump from '@sluice/venues/pump/curve/program.ts';
+import { ammAccounts as ammDiscriminators, curveAccounts, mayhemGlobalParams, mayhemSolVault } from '../constants.ts';
 import type { ChainAccount } from '../../chain.ts';
 import { rentData } from '../../ledger/clock.ts';
 import { minimumBalance } from '../../ledger/rent.ts';
@@ -110,7 +111,7 @@ function pumpAccounts(): (readonly [string, ChainAccount])[] {
     setCreatorAuthority: operators.withdraw,
     adminSetCreatorAuthority: operators.adminSetCreator,
     createV2Enabled: true,
-    whitelistPda: pump.mayhemSolVault,
+    whitelistPda: mayhemSolVault,
     mayhemEnabled: true,
     reservedFeeRecipients,
     cashbackEnabled: true,
@@ -124,7 +125,7 @@ function pumpAccounts(): (readonly [string, ChainAccount])[] {
     holderRewardEnabled: true,
   });
   const quoteControl = new BorshWriter()
-    .bytes(pump.accountDiscriminators.quoteControl)
+    .bytes(curveAccounts.quoteControl)
     .address(operators.authority)
     .zeros(64)
     .u32(2)
@@ -133,7 +134,7 @@ function pumpAccounts(): (readonly [string, ChainAccount])[] {
     .address(otherQuoteCoin.mint)
     .u64(otherQuoteCoin.initialVirtual)
     .done();
-  const volume = new BorshWriter().bytes(pump.accountDiscriminators.globalVolumeAccumulator).done(volumeAccumulatorBytes);
+  const volume = new BorshWriter().bytes(curveAccounts.globalVolumeAccumulator).done(volumeAccumulatorBytes);
   const config = feeConfigAddress(pump.programId);
   return [
     [pump.globalAddress, ownedAccount(pump.programId, global)],
@@ -142,8 +143,8 @@ function pumpAccounts(): (readonly [string, ChainAccount])[] {
     [config.address, ownedAccount(pump.feeProgram, feeConfigData(config.bump, operators.authority, curveFees))],
     [pump.eventAuthority, walletAccount(minimumBalance(0))],
     [pump.mintAuthority, walletAccount(minimumBalance(0))],
-    [pump.mayhemGlobalParams, ownedAccount(pump.mayhemProgram, new Uint8Array(64))],
-    [pump.mayhemSolVault, walletAccount(100n * lamportsPerSol)],
+    [mayhemGlobalParams, ownedAccount(pump.mayhemProgram, new Uint8Array(64))],
+    [mayhemSolVault, walletAccount(100n * lamportsPerSol)],
     [pump.mayhemProgram, { lamports: minimumBalance(36), owner: upgradeableLoader, data: new Uint8Array(36), executable: true }],
   ];
 }
@@ -157,7 +158,7 @@ function ammAccounts(): (readonly [string, ChainAccount])[] {
     protocolFeeRecipients: feeRecipients,
     creatorBps: 5n,
     adminSetCoinCreatorAuthority: operators.adminSetCreator,
-    whitelistPda: pump.mayhemSolVault,
+    whitelistPda: mayhemSolVault,
     mayhemEnabled: true,
     reservedFeeRecipients,
     cashbackEnabled: true,
@@ -168,7 +169,7 @@ function ammAccounts(): (readonly [string, ChainAccount])[] {
     creatorFeeConfigurable: true,
     maxCreatorFeeBps,
   });
-  const volume = new BorshWriter().bytes(amm.accountDiscriminators.globalVolumeAccumulator).done(volumeAccumulatorBytes);
+  const volume = new BorshWriter().bytes(ammDiscriminators.globalVolumeAccumulator).done(volumeAccumulatorBytes);
   const config = feeConfigAddress(amm.programId);
   return [
     [amm.globalConfig, ownedAccount(amm.programId, globalConfig)],

@@ -1,13 +1,8 @@
-import {
-  accountDiscriminators,
-  eventAuthority,
-  eventDiscriminators,
-  globalConfig,
-  instructionDiscriminators,
-} from '@sluice/venues/pump/amm/program.ts';
+import { accountDiscriminators, eventAuthority, eventDiscriminators, globalConfig } from '@sluice/venues/pump/amm/program.ts';
 import { associatedTokenProgram, systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { deriveTokenAccount } from '../../layout/derive.ts';
 import { boostAuthorityOf, curveOf } from '../addresses.ts';
+import { ammInstructions } from '../constants.ts';
 import type { AnchorContext, AnchorInstruction } from '../anchor.ts';
 import { associatedTokenInstruction } from '../token/associated-token.ts';
 import { BorshWriter } from '../../layout/borsh.ts';
@@ -78,7 +73,7 @@ function runInitBoost(context: AnchorContext): void {
 
 export const initBoostInstruction: AnchorInstruction = {
   name: 'InitBoost',
-  discriminator: instructionDiscriminators.initBoost,
+  discriminator: ammInstructions.initBoost,
   accounts: initBoostNames,
   units: initBoostUnits,
   run: runInitBoost,

@@ -1,9 +1,10 @@
-import { accountDiscriminators, eventAuthority, globalConfig, instructionDiscriminators } from '@sluice/venues/pump/amm/program.ts';
+import { accountDiscriminators, eventAuthority, globalConfig } from '@sluice/venues/pump/amm/program.ts';
 import { associatedTokenProgram, systemProgram, token2022Program, zeroAddress } from '@sluice/shared/solana/well-known.ts';
 import { minimumBalance } from '../../ledger/rent.ts';
 import { addressBytes, derive, deriveTokenAccount } from '../../layout/derive.ts';
 import type { InstructionAccount } from '../../runtime/instruction-account.ts';
 import { lpMintOf, poolAuthorityOf } from '../addresses.ts';
+import { ammInstructions } from '../constants.ts';
 import type { AnchorContext, AnchorInstruction } from '../anchor.ts';
 import { associatedTokenInstruction } from '../token/associated-token.ts';
 import type { BorshReader } from '../../layout/borsh.ts';
@@ -167,7 +168,7 @@ function runCreatePool(context: AnchorContext, args: BorshReader): void {
 
 export const createPoolInstruction: AnchorInstruction = {
   name: 'CreatePool',
-  discriminator: instructionDiscriminators.createPool,
+  discriminator: ammInstructions.createPool,
   accounts: createPoolNames,
   units: createPoolUnits,
   run: runCreatePool,

@@ -1,4 +1,4 @@
-import { accountDiscriminators } from '@sluice/venues/pump/amm/program.ts';
+import { ammAccounts } from '../constants.ts';
 import { BorshReader, BorshWriter } from '../../layout/borsh.ts';
 
 /** Pools are allocated longer than their fields. */
@@ -26,7 +26,7 @@ export interface Pool {
 
 export function poolData(pool: Pool): Uint8Array {
   return new BorshWriter()
-    .bytes(accountDiscriminators.pool)
+    .bytes(ammAccounts.pool)
     .u8(pool.bump)
     .u16(pool.index)
     .address(pool.creator)
@@ -96,7 +96,7 @@ function writeAddresses(writer: BorshWriter, addresses: readonly string[]): Bors
 
 export function ammConfigData(config: AmmConfig): Uint8Array {
   const writer = new BorshWriter()
-    .bytes(accountDiscriminators.globalConfig)
+    .bytes(ammAccounts.globalConfig)
     .address(config.admin)
     .u64(config.lpBps)
     .u64(config.protocolBps)
@@ -146,7 +146,7 @@ export function readAmmConfig(data: Uint8Array): AmmConfig {
 
 /** A new user volume accumulator of this program: the user's key and zeros. */
 export function volumeAccumulatorData(user: string): Uint8Array {
-  return new BorshWriter().bytes(accountDiscriminators.userVolumeAccumulator).address(user).done(volumeAccumulatorBytes);
+  return new BorshWriter().bytes(ammAccounts.userVolumeAccumulator).address(user).done(volumeAccumulatorBytes);
 }
 
 const cashbackEarnedAt = 82;

@@ -2,14 +2,12 @@ import {
   accountDiscriminators,
   eventAuthority,
   globalAddress,
-  instructionDiscriminators,
-  mayhemGlobalParams,
   mayhemProgram,
-  mayhemSolVault,
   mintAuthority,
   quoteControl,
   tokenDecimals,
 } from '@sluice/venues/pump/curve/program.ts';
+import { curveInstructions, mayhemGlobalParams, mayhemSolVault } from '../constants.ts';
 import {
   associatedTokenProgram,
   metadataProgram,
@@ -282,7 +280,7 @@ function runCreate(context: AnchorContext, args: BorshReader): void {
   announce(context, plan);
 }
 
-const { create, createV2 } = instructionDiscriminators;
+const { create, createV2 } = curveInstructions;
 
 export const createInstructions: readonly AnchorInstruction[] = [
   { name: 'Create', discriminator: create, accounts: createNames, units: createUnits, run: runCreate },

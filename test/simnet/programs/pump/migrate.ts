@@ -1,6 +1,6 @@
 import { eventAuthority as ammEventAuthority, globalConfig, programId as ammProgram } from '@sluice/venues/pump/amm/program.ts';
-import { instructionDiscriminators as ammDiscriminators } from '@sluice/venues/pump/amm/program.ts';
-import { accountDiscriminators, eventAuthority, globalAddress, instructionDiscriminators } from '@sluice/venues/pump/curve/program.ts';
+import { ammInstructions, curveInstructions } from '../constants.ts';
+import { accountDiscriminators, eventAuthority, globalAddress } from '@sluice/venues/pump/curve/program.ts';
 import {
   associatedTokenProgram,
   rentSysvar,
@@ -205,7 +205,7 @@ function createPool(context: AnchorContext, migration: Migration): Instruction {
       readonly('pump_amm'),
     ],
     data: new BorshWriter()
-      .bytes(ammDiscriminators.createPool)
+      .bytes(ammInstructions.createPool)
       .u16(0)
       .u64(migration.tokens)
       .u64(migration.quote)
@@ -243,7 +243,7 @@ function initBoost(context: AnchorContext, migration: Migration): void {
         meta('pump_amm_event_authority'),
         meta('pump_amm'),
       ],
-      data: ammDiscriminators.initBoost,
+      data: ammInstructions.initBoost,
     },
     [['pool-authority', addressBytes(migration.mint.address)]],
   );
@@ -282,7 +282,7 @@ function runMigrate(context: AnchorContext): void {
   );
 }
 
-const { migrate, migrateV2 } = instructionDiscriminators;
+const { migrate, migrateV2 } = curveInstructions;
 
 export const migrateInstructions: readonly AnchorInstruction[] = [
   { name: 'Migrate', discriminator: migrate, accounts: migrateNames, units: migrateUnits, run: runMigrate },

@@ -1,4 +1,4 @@
-import { accountDiscriminators } from '@sluice/venues/pump/curve/program.ts';
+import { curveAccounts } from '../constants.ts';
 import { BorshReader, BorshWriter } from '../../layout/borsh.ts';
 
 /** Length of a curve since October 2026; older ones are shorter, and the real program extends them. */
@@ -25,7 +25,7 @@ export interface Curve {
 
 export function curveData(curve: Curve): Uint8Array {
   return new BorshWriter()
-    .bytes(accountDiscriminators.bondingCurve)
+    .bytes(curveAccounts.bondingCurve)
     .u64(curve.virtualToken)
     .u64(curve.virtualQuote)
     .u64(curve.realToken)
@@ -99,7 +99,7 @@ function writeAddresses(writer: BorshWriter, addresses: readonly string[]): Bors
 
 export function globalData(global: Global): Uint8Array {
   const writer = new BorshWriter()
-    .bytes(accountDiscriminators.global)
+    .bytes(curveAccounts.global)
     .bool(true)
     .address(global.authority)
     .address(global.feeRecipients[0] ?? global.authority)
@@ -171,7 +171,7 @@ export function readGlobal(data: Uint8Array): Global {
 
 /** A new user volume accumulator: the user's key and zeros. */
 export function volumeAccumulatorData(user: string): Uint8Array {
-  return new BorshWriter().bytes(accountDiscriminators.userVolumeAccumulator).address(user).done(volumeAccumulatorBytes);
+  return new BorshWriter().bytes(curveAccounts.userVolumeAccumulator).address(user).done(volumeAccumulatorBytes);
 }
 
 const cashbackEarnedAt = 82;

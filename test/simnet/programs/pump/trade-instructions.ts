@@ -1,4 +1,4 @@
-import { instructionDiscriminators } from '@sluice/venues/pump/curve/program.ts';
+import { curveInstructions } from '../constants.ts';
 import type { AnchorContext, AnchorInstruction } from '../anchor.ts';
 import type { BorshReader } from '../../layout/borsh.ts';
 import { pumpError } from './errors.ts';
@@ -62,7 +62,7 @@ function define(
   return { name, discriminator, accounts, units, run };
 }
 
-const { buy, buyExactSolIn, buyV2, buyExactQuoteInV2, sell: sellLegacy, sellV2 } = instructionDiscriminators;
+const { buy, buyExactSolIn, buyV2, buyExactQuoteInV2, sell: sellLegacy, sellV2 } = curveInstructions;
 
 /** Every instruction that trades on a curve. */
 export const tradeInstructions: readonly AnchorInstruction[] = [

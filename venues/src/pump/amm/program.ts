@@ -21,21 +21,10 @@ export const instructionDiscriminators = {
   buy: bytes('66063d1201daebea'),
   buyExactQuoteIn: bytes('c62e1552b4d9e870'),
   sell: bytes('33e685a4017f83ad'),
-  createPool: bytes('e992d18ecf6840bc'),
   extendAccount: bytes('ea66c2cb96483ee5'),
-  initBoost: bytes('8ce9215e845ac28f'),
-  boostBuyAndBurn: bytes('694406af000723a2'),
 } as const;
 
-export const accountDiscriminators = {
-  pool: bytes('f19a6d0411b16dbc'),
-  bondingCurve: bytes('17b7f83760d8ac60'),
-  feeConfig: bytes('8f3492bbdb7b4c9b'),
-  globalConfig: bytes('95089ccaa0fcb0d9'),
-  globalVolumeAccumulator: bytes('ca2af62b8ebe1eff'),
-  sharingConfig: bytes('d84a0900388c5d4b'),
-  userVolumeAccumulator: bytes('56ff700e66359afa'),
-} as const;
+export const accountDiscriminators = { pool: bytes('f19a6d0411b16dbc'), globalConfig: bytes('95089ccaa0fcb0d9') } as const;
 
 export const eventDiscriminators = {
   buy: bytes('67f4521f2cf57777'),
@@ -76,4 +65,3 @@ export const poolV2Address = (baseMint: string): string => find(seed('pool-v2'),
 export const lpMintAddress = (pool: string): string => find(seed('pool_lp_mint'), addressBytes(pool));
 export const coinCreatorVaultAuthority = (coinCreator: string): string => find(seed('creator_vault'), addressBytes(coinCreator));
 export const userVolumeAccumulatorAddress = (user: string): string => find(seed('user_volume_accumulator'), addressBytes(user));
-export const boostVaultAuthority = (pool: string): string => find(seed('boost_vault'), addressBytes(pool));

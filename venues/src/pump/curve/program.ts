@@ -11,10 +11,7 @@ export const globalVolumeAccumulator = 'Hq2wp8uJ9jCPsYgNHex8RtqdvMPfVGoYwjvF1ATi
 export const quoteControl = '6z6GDdfb2AjR9ZhJmAUQ5cipJCVxQvLJhB2H8mCwTFBP';
 export const feeConfig = '8Wf5TiAheLUqBrKXeYg2JtAFFMWtKdG2BSFgqUcPVwTt';
 export const feeProgram = 'pfeeUxB6jkeY1Hxd7CsFCAjcbHA9rWtchMGdZ6VojVZ';
-export const feeEventAuthority = 'D6QxXDt6hhcCpto4HiZKkN2YQ2iZRF5R7S3caCHpUsML';
 export const mayhemProgram = 'MAyhSmzXzV1pTf7LsNkrNwkWKTo4ougAJ1PPg47MD4e';
-export const mayhemGlobalParams = '13ec7XdrjF3h3YcqBTFDSReRcUFwbCnJaAQspM4j6DDJ';
-export const mayhemSolVault = 'BwWK17cbHxwWBKZkUYvzxLcNQ1YVyaFezduWbtm2de6s';
 
 /** Tokens of this venue have six decimals. */
 export const tokenDecimals = 6;
@@ -29,32 +26,13 @@ export const mayhemInitialSupply = 2n * initialSupply;
 export const eventCpiTag = bytes('e445a52e51cb9a1d');
 
 export const instructionDiscriminators = {
-  buy: bytes('66063d1201daebea'),
-  buyExactSolIn: bytes('38fc74089edfcd5f'),
   buyV2: bytes('b817ee6167c5d33d'),
   buyExactQuoteInV2: bytes('c2ab1c46684d5b2f'),
-  sell: bytes('33e685a4017f83ad'),
   sellV2: bytes('5df6823ce7e940b2'),
-  create: bytes('181ec828051c0777'),
-  createV2: bytes('d6904cec5f8b31b4'),
-  migrate: bytes('9beae792ec9ea21e'),
-  migrateV2: bytes('bbcb121fceedfe29'),
   extendAccount: bytes('ea66c2cb96483ee5'),
-  initUserVolumeAccumulator: bytes('5e06ca73ff60e8b7'),
-  claimCashback: bytes('253a237ebe35e4c5'),
-  claimCashbackV2: bytes('7af3cc415e741d37'),
-  setMayhemVirtualParams: bytes('3da9bcbf99952a61'),
 } as const;
 
-export const accountDiscriminators = {
-  bondingCurve: bytes('17b7f83760d8ac60'),
-  feeConfig: bytes('8f3492bbdb7b4c9b'),
-  global: bytes('a7e8e8b1c86c727f'),
-  globalVolumeAccumulator: bytes('ca2af62b8ebe1eff'),
-  quoteControl: bytes('38f423eec1d5a2c9'),
-  sharingConfig: bytes('d84a0900388c5d4b'),
-  userVolumeAccumulator: bytes('56ff700e66359afa'),
-} as const;
+export const accountDiscriminators = { bondingCurve: bytes('17b7f83760d8ac60'), global: bytes('a7e8e8b1c86c727f') } as const;
 
 export const eventDiscriminators = {
   trade: bytes('bddb7fd34ee661ee'),
@@ -86,13 +64,10 @@ const derived =
 export const bondingCurveAddress = derived('bonding-curve');
 /** The same, derived once. */
 export const curveOf = keepDerived(bondingCurveAddress);
-export const bondingCurveV2Address = derived('bonding-curve-v2');
 /** Creator of a mint's canonical PumpSwap pool. */
 export const poolAuthorityAddress = derived('pool-authority');
 /** Of a creator. */
 export const creatorVaultAddress = derived('creator-vault');
-export const holderRewardsAddress = derived('holder-rewards');
 /** Of a user. */
 export const userVolumeAccumulatorAddress = derived('user_volume_accumulator');
 export const sharingConfigAddress = derived('sharing-config', feeProgram);
-export const mayhemStateAddress = derived('mayhem-state', mayhemProgram);
