@@ -102,6 +102,4 @@ export class MintDraft {
   }
 }
 
-function isSame(a: PriceKey, b: PriceKey): boolean {
-  return a.slot === b.slot && a.poolAddress === b.poolAddress;
-}
+const isSame = (a: PriceKey, b: PriceKey): boolean => a.slot === b.slot && a.poolAddress === b.poolAddress;

@@ -242,12 +242,13 @@ export class Pipeline {
   /** Some events of a transaction. */
   #take(transaction: DecodedTransaction, events: readonly LocatedEvent[]): void {
     const { signature, digest, facts } = transaction;
-    const pools: Pool[] = [];
+    const pools = this.#reported.peek(signature)?.pools ?? [];
     this.#reported.set(signature, { digest, facts, whole: facts, pools });
     for (const located of events) {
       this.book.taughtBy = signature;
       const pool = this.#poolOf(located);
-      pools.push(pool);
+      const opened = located.event.type === 'migrated' ? this.book.pool(located.event.toPool) : undefined;
+      pools.push(pool, opened ?? pool);
       this.#admit({ transaction, located, pool });
     }
   }
