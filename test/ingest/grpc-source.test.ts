@@ -456,7 +456,7 @@ describe('a server that is wrong', () => {
 it('a slow consumer leaves what it cannot take with the server, and loses nothing', async () => {
   const count = 4_000;
   const logs = [`Program log: ${'x'.repeat(4_000)}`];
-  // The reader is in this thread. While it is held up for as long as a silence lasts, it ends the connection.
+  // The reader runs in this thread. A reader that is blocked for the length of a silence ends its connection.
   const updates = Array.from({ length: count }, (_, index) => transactionUpdate({ ...trade(`many ${index}`), logs, slot: 1_013 }));
   const { node, running } = await startScripted();
   running.holdsBack = true;

@@ -162,7 +162,7 @@ export class Continuity {
   contested(signature: string, slot: number): void {
     if (this.#ledger.isDead(slot) || this.#isSettled(slot)) return;
     this.#doubt(signature, slot);
-    // What it taught may be false, and so may be what was published with it.
+    // The report may have taught a false pair or false decimals. Events that were published with these are in doubt too.
     const mayBeFalse = this.#parts.pipeline.unlearn(signature);
     if (mayBeFalse === null) return;
     for (const [at, pools] of this.#pools) {

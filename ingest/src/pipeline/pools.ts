@@ -93,7 +93,7 @@ function learnPrice(pool: Pool, { priceBase, priceQuote, reserves, depth }: Pric
   pool.tickDepth = reserves === null ? (depth ?? -1n) : null;
 }
 
-/** Liquidity does not move the price. If none was seen in a pool that does not show its price with it, the account of the pool has it. */
+/** Liquidity does not move the price. If an event of liquidity shows no price, and no price of the pool is known, the pool's account is read. */
 export function needsPrice(pool: Pool, event: VenueEvent): boolean {
   const isLiquidity = event.type === 'liquidityAdded' || event.type === 'liquidityRemoved';
   return isLiquidity && event.state === null && pool.tickBase < 0n && pool.openedBase < 0n && !pool.priceAsked;

@@ -288,7 +288,7 @@ function factsOf(feePayer: string, balances: readonly TokenBalance[] | null, eve
   return events.length === 0 ? '' : hash('sha256', textOf([feePayer, balances, events]), 'base64');
 }
 
-/** Objects of one kind have the same fields in one order. The length of a text is stated, so no text looks like a field. */
+/** Objects of one kind have the same fields in one order. Each text is preceded by its length, so a text cannot imitate a field. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return `${value.length}:${value}`;
   if (typeof value !== 'object' || value === null) return `${String(value)},`;

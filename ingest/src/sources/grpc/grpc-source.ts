@@ -140,7 +140,7 @@ export class GrpcSource implements Source {
   ): void {
     const { name } = this;
     this.#sink.isRepeat(name, signature, slot, null, index);
-    // The thread decoded it, so it is not what an endpoint sent before, and it is compared with that.
+    // The thread decodes only messages that differ from those before. So this report is compared with the earlier reports.
     if (contents === null) return;
     // A replay follows newer transactions of other sources.
     const late = slot < lateBefore;

@@ -14,7 +14,7 @@ const maxOpen = 2_000;
 const maxConcurrent = 8;
 /** A transaction is readable once its slot is confirmed, usually 150 ms later. One on a dead fork never is. The time begins with the confirmation. */
 const giveUpAfterMs = 30_000;
-/** Of two endpoints, the answer of one is used if the other has no usable one after this time: longer than a node is behind. */
+/** There are two endpoints, and the second has no usable answer after this time: the answer of the first is used. Nodes are behind by less. */
 const aloneAfterMs = 2_000;
 /**
  * A request for a slot that no endpoint has confirmed would be in vain. It waits for the confirmation, but at most for this time: confirmations of
