@@ -24,6 +24,7 @@ import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { manualClock } from '../support/clocks.ts';
+import { newTrigger } from '../support/triggers.ts';
 import { newOrder } from '../support/orders.ts';
 import { until } from '../support/until.ts';
 
@@ -158,7 +159,12 @@ describe('a restore', () => {
     const before = await open();
     await openKeyHash(before);
     const first = await placeOrder(before, 'one');
-    expect(await backUp(dataDir, copy())).toMatchObject({ ok: true });
+    const armed = newTrigger(nowMs);
+    const term = await before.triggers.openTerm(false);
+    await before.triggers.insert(term, [armed], { idempotency: null, maxArmed: 1 });
+    await before.triggers.saveCheckpoint(term, { epoch: 'e', offset: 7 }, new Map([[armed.id, 1.5]]));
+    expect(await backUp(dataDir, copy())).toMatchObject({ ok: true, summary: { openTriggers: 1 } });
+    await before.triggers.cancel(term, { ids: [armed.id] }, nowMs);
     const second = await placeOrder(before, 'two');
     // Killed: its log has the second order.
     const killed = join(folder, 'killed');
@@ -172,6 +178,8 @@ describe('a restore', () => {
     expect(await after.halt.read()).toMatchObject({ halted: true });
     expect(await after.orders.byId(first)).not.toBeNull();
     expect(await after.orders.byId(second)).toBeNull();
+    expect(await after.triggers.byId(armed.id)).toMatchObject({ state: 'armed', progress: { watermark: 1.5 } });
+    expect(await after.triggers.checkpoint(false)).toEqual({ epoch: 'e', offset: 7 });
     expect(await after.orders.lookUp('key key', use('two'))).toEqual({ kind: 'fresh' });
     expect(statSync(join(killed, 'sluice.db')).mode & 0o777).toBe(0o600);
     const replaced = (outcome as { readonly replaced: string }).replaced;

@@ -639,7 +639,10 @@ describe.each(storeKinds)('the store in %s', (kind) => {
         INSERT INTO migrations (step, applied_at_ms) VALUES (10, 1), (11, 1);
         DROP TABLE additions;
         DROP TABLE paper_accounts;
-        DROP TABLE paper_wallets`;
+        DROP TABLE paper_wallets;
+        DROP TABLE trigger_keys;
+        DROP TABLE trigger_terms;
+        DROP TABLE triggers`;
       for (const statement of db.dialect.layout(unreleased)) await db.run(statement);
       const migrated = await place.open();
       expect((await db.get('SELECT max(step) AS step FROM migrations'))?.['step']).toBe(9);

@@ -32,7 +32,7 @@ function unpackRelease(paths: readonly string[]): string {
 }
 
 /** The store as the release has it. What differs from the current one is listed here. */
-export type ReleasedStore = Omit<Store, 'orders'> & {
+export type ReleasedStore = Omit<Store, 'orders' | 'triggers'> & {
   readonly orders: Omit<OrderTable, 'lookUp'> & {
     lookUp(owner: string, use: IdempotencyUse, nowMs: number): ReturnType<OrderTable['lookUp']>;
     insert(order: NewOrder, with_: OrderInsert): ReturnType<OrderTable['insert']>;

@@ -3,9 +3,9 @@ import { isDamage } from '@sluice/gateway/store/sql/sqlite/integrity.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import { CommandError } from '../../command-line/command.ts';
 
-export function summaryText({ keys, wallets, orders, openOrders }: CopySummary): string {
+export function summaryText({ keys, wallets, orders, openOrders, openTriggers }: CopySummary): string {
   const count = (number: number, one: string): string => `${number} ${number === 1 ? one : `${one}s`}`;
-  return `${count(keys, 'key')}, ${count(wallets, 'wallet')}, ${count(orders, 'order')} (${openOrders} open)`;
+  return `${count(keys, 'key')}, ${count(wallets, 'wallet')}, ${count(orders, 'order')} (${openOrders} open), ${count(openTriggers, 'open trigger')}`;
 }
 
 /** An error of the disk becomes the message of the command. */

@@ -16,6 +16,7 @@ import { operatorLogTable } from './sql/tables/operator-log.ts';
 import { orderTable } from './sql/tables/orders/orders.ts';
 import { paperTable } from './sql/tables/orders/paper.ts';
 import { sessionTable } from './sql/tables/sessions.ts';
+import { triggerTable } from './sql/tables/triggers/triggers.ts';
 import { StoreTime } from './sql/store-time.ts';
 import { asDamage } from './sql/sqlite/integrity.ts';
 import { openSqlite, type ConnectionUse } from './sql/sqlite/sqlite.ts';
@@ -52,6 +53,7 @@ export async function openStore({ dataDir, databaseUrl, signerDir = null }: Stor
     checks: checkTable(db),
     orders: orderTable(db),
     paper: paperTable(db),
+    triggers: triggerTable(db),
     halt: markedHalt(haltTable(db), { dataDir, signerDir }),
     auditHeads: auditHeadTable(db),
     operatorLog: operatorLogTable(db),

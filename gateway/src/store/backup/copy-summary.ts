@@ -21,6 +21,8 @@ export function summaryOf(db: SqliteConnection) {
     wallets: count('wallets'),
     orders: count('orders'),
     openOrders: count('orders', 'WHERE ended = 0'),
+    /** Triggers that have not ended. */
+    openTriggers: count('triggers', 'WHERE ended = 0'),
     /** When an order was last changed. Null: it has no order. */
     lastChangeAtMs: number('orders', 'max(updated_at_ms)'),
   };

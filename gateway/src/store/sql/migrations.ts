@@ -203,6 +203,56 @@ const additions: readonly string[] = [
      PRIMARY KEY (wallet, genesis_hash, address),
      FOREIGN KEY (wallet, genesis_hash) REFERENCES paper_wallets (wallet, genesis_hash) ON DELETE CASCADE
    ) STRICT;`,
+
+  `CREATE TABLE triggers (
+     id TEXT PRIMARY KEY,
+     owner TEXT NOT NULL,
+     key_id TEXT NOT NULL,
+     account_id TEXT,
+     genesis_hash TEXT,
+     paper INTEGER NOT NULL,
+     state TEXT NOT NULL,
+     ended INTEGER NOT NULL,
+     mint TEXT,
+     public_key TEXT NOT NULL,
+     terms TEXT NOT NULL,
+     progress TEXT NOT NULL,
+     watermark TEXT,
+     parent_id TEXT,
+     order_id TEXT,
+     error_code TEXT,
+     error_message TEXT,
+     error_details TEXT,
+     waiting_for TEXT,
+     late INTEGER NOT NULL,
+     cancel_asked INTEGER NOT NULL,
+     created_at_ms INTEGER NOT NULL,
+     updated_at_ms INTEGER NOT NULL,
+     version INTEGER NOT NULL
+   ) STRICT;
+   CREATE INDEX triggers_by_owner ON triggers (owner, id);
+   CREATE INDEX triggers_by_mint ON triggers (owner, mint, id);
+   CREATE INDEX triggers_open ON triggers (paper, id) WHERE ended = 0;
+   CREATE INDEX triggers_open_by_owner ON triggers (owner) WHERE ended = 0;
+   CREATE INDEX triggers_open_by_parent ON triggers (parent_id) WHERE ended = 0;
+   CREATE INDEX triggers_ended ON triggers (updated_at_ms) WHERE ended = 1;
+   CREATE TABLE trigger_keys (
+     owner TEXT NOT NULL,
+     idempotency_key TEXT NOT NULL,
+     endpoint TEXT NOT NULL,
+     fingerprint BLOB NOT NULL,
+     trigger_id TEXT NOT NULL REFERENCES triggers (id) ON DELETE CASCADE,
+     used_at_ms INTEGER NOT NULL,
+     PRIMARY KEY (owner, idempotency_key)
+   ) STRICT;
+   CREATE INDEX trigger_keys_by_use ON trigger_keys (used_at_ms);
+   CREATE INDEX trigger_keys_by_trigger ON trigger_keys (trigger_id);
+   CREATE TABLE trigger_terms (
+     paper INTEGER PRIMARY KEY,
+     term INTEGER NOT NULL,
+     log_epoch TEXT,
+     log_offset INTEGER
+   ) STRICT;`,
 ];
 
 /** Steps that no release had. The first of them removed the endpoint of the keys, so the keys of such a store have none. */

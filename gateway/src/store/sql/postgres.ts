@@ -27,6 +27,7 @@ const lockOf: Readonly<Record<Area, number>> = {
   orders: 5,
   'operator log': 6,
   time: 7,
+  triggers: 8,
 };
 /** How many of the lowest bits of the second number hold the area. The bits above hold the hash of the key. */
 const areaBits = 8;
