@@ -1,6 +1,12 @@
 import type { LogPosition } from '@sluice/shared/bus/bus.ts';
 import { ownerOf, type IdempotencyUse } from '../../../order-model/order.ts';
-import { statesBefore, type NewTrigger, type StoredTrigger, type TriggerChange, type TriggerState } from '../../../trigger-model/trigger.ts';
+import {
+  statesBefore,
+  type NewTrigger,
+  type StoredTrigger,
+  type TriggerChange,
+  type TriggerState,
+} from '../../../trigger-model/trigger.ts';
 import { countOf, flag, insertRow } from '../../columns.ts';
 import type { Database, Sql, SqlValue } from '../../database.ts';
 import { cancelWithin, type CancelWhich } from './trigger-cancel.ts';
@@ -180,9 +186,12 @@ async function advanceOne(sql: Sql, paper: boolean, { id, version, change, atMs 
   const values = changedValues(change);
   const set = Object.keys(values).map((name) => `${name} = ?, `);
   const { state } = change;
-  const from = state === undefined ? '' : `AND state IN (${statesBefore(state)
-              .map((before) => `'${before}'`)
-              .join(', ')})`;
+  const from =
+    state === undefined
+      ? ''
+      : `AND state IN (${statesBefore(state)
+          .map((before) => `'${before}'`)
+          .join(', ')})`;
   const update = `UPDATE triggers SET ${set.join('')} version = version + 1,
                     updated_at_ms = CASE WHEN updated_at_ms > ? THEN updated_at_ms ELSE ? END
                   WHERE id = ? AND version = ? AND paper = ? ${from} RETURNING *`;
