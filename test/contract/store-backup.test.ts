@@ -24,7 +24,7 @@ import { openSqlite } from '@sluice/gateway/store/sql/sqlite/sqlite.ts';
 import { openStore, type Store } from '@sluice/gateway/store/store.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { manualClock } from '../support/clocks.ts';
-import { newTrigger } from '../support/triggers.ts';
+import { newTrigger } from '../support/triggers/triggers.ts';
 import { newOrder } from '../support/orders.ts';
 import { until } from '../support/until.ts';
 

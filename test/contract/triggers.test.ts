@@ -5,7 +5,7 @@ import type { Store } from '@sluice/gateway/store/store.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { addressOf } from '../support/events/stream-events.ts';
 import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';
-import { newTrigger, triggerTerms } from '../support/triggers.ts';
+import { newTrigger, triggerTerms } from '../support/triggers/triggers.ts';
 import { newPlace, storeInUse, storeKinds, type StorePlace } from './store-harness.ts';
 
 let postgres: SharedPostgres;
@@ -293,7 +293,7 @@ describe.each(storeKinds)('triggers in %s', (kind) => {
     expect(await elsewhere.triggers.byId(ended.id)).toMatchObject({ progress: { watermark: null } });
     expect(await elsewhere.triggers.checkpoint(false)).toEqual(position);
     expect(await elsewhere.triggers.checkpoint(true)).toEqual({ ...position, offset: 1 });
-    // A change of the progress leaves the watermark, whatever its writer had read, and a new term the checkpoint.
+    // A change of the progress leaves the watermark, even if its writer had read another, and a new term the checkpoint.
     expect(await advance(trigger, { progress: firing.progress })).toMatchObject({ progress: { firing: 1, watermark: 5e-324 } });
     await elsewhere.triggers.openTerm(false);
     expect(await store.triggers.checkpoint(false)).toEqual(position);
@@ -318,19 +318,19 @@ describe.each(storeKinds)('triggers in %s', (kind) => {
     expect(await open()).toEqual(expect.arrayContaining([...before]));
   });
 
-  it('cancel 10,000 of one owner within a second', async () => {
-    for (let index = 0; index < 10; index++) {
+  it('cancel 5,000 of one owner within a second', async () => {
+    for (let index = 0; index < 5; index++) {
       await insert(
         Array.from({ length: 1_000 }, () => newTrigger(nowMs)),
-        { maxArmed: 10_000 },
+        { maxArmed: 5_000 },
       );
     }
-    const kept = await one({ keyId: 'other' });
+    const foreign = await one({ keyId: 'other' });
     const startMs = performance.now();
     const cancelled = await store.triggers.cancel(term, { owner }, nowMs);
     const tookMs = performance.now() - startMs;
-    expect(cancelled).toHaveLength(10_000);
-    expect(await open()).toEqual([kept.id]);
+    expect(cancelled).toHaveLength(5_000);
+    expect(await open()).toEqual([foreign.id]);
     expect(tookMs).toBeLessThan(1_000);
   });
 });

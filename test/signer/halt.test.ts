@@ -1,7 +1,7 @@
 import { Halt, haltPollMs, maxHaltAgeMs } from '@sluice/gateway/store/halt/halt.ts';
 import { mayUseWallet } from '@sluice/gateway/accounts/wallet-access.ts';
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
-import type { HaltTable } from '@sluice/gateway/store/sql/tables/halt.ts';
+import type { HaltTable } from '@sluice/gateway/store/sql/tables/operation/halt.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';
 import { sharedPostgres, type SharedPostgres } from '../support/servers/postgres.ts';

@@ -7,7 +7,7 @@ import { keystoreName, passphraseFileOf } from '@sluice/trading/signer/custody/p
 import { checkAuditLogs } from '@sluice/trading/signer/audit/report.ts';
 import { filesFault } from '@sluice/trading/signer/files/own-files.ts';
 import { signerFolder } from '@sluice/gateway/store/halt/halt-mark.ts';
-import type { StoredHalt } from '@sluice/gateway/store/sql/tables/halt.ts';
+import type { StoredHalt } from '@sluice/gateway/store/sql/tables/operation/halt.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';

@@ -1,4 +1,4 @@
-import type { HaltTable } from '@sluice/gateway/store/sql/tables/halt.ts';
+import type { HaltTable } from '@sluice/gateway/store/sql/tables/operation/halt.ts';
 import { openHaltSwitch, openStore, type Store } from '@sluice/gateway/store/store.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { withProgress } from '../../command-line/progress.ts';

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { haltMarks, makeHaltMarks, readHaltMarks, removeHaltMarks, type Folders } from '@sluice/gateway/store/halt/halt-mark.ts';
 import { maxHaltAgeMs } from '@sluice/gateway/store/halt/halt.ts';
-import type { HaltTable, StoredHalt } from '@sluice/gateway/store/sql/tables/halt.ts';
+import type { HaltTable, StoredHalt } from '@sluice/gateway/store/sql/tables/operation/halt.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { loadEnvFile } from '@sluice/shared/config/env-file.ts';

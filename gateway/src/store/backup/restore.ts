@@ -6,7 +6,7 @@ import { makeHaltMarks, type Folders } from '../halt/halt-mark.ts';
 import { SqliteDatabase, withConnection, type SqliteConnection } from '../libsql.ts';
 import type { CheckTable } from '../sql/tables/checks.ts';
 import { checkTable } from '../sql/tables/checks.ts';
-import { haltTable } from '../sql/tables/halt.ts';
+import { haltTable } from '../sql/tables/operation/halt.ts';
 import { migrate, NewerLayoutError } from '../sql/migrations.ts';
 import { fullFault, isDamage } from '../sql/sqlite/integrity.ts';
 import { isBusy } from '../libsql.ts';

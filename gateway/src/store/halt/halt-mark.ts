@@ -2,7 +2,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { giveToOwner, makeFolder, syncFolder } from '../files/files.ts';
-import type { HaltTable, StoredHalt } from '../sql/tables/halt.ts';
+import type { HaltTable, StoredHalt } from '../sql/tables/operation/halt.ts';
 import { reasonOf } from '../store-unavailable.ts';
 
 /** The folders of the store's files and of the signing processes' files. */

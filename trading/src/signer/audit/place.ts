@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { takeLock, type Lock } from '@sluice/gateway/store/files/lock.ts';
 import { makeFolder } from '@sluice/gateway/store/files/files.ts';
-import type { AuditHead } from '@sluice/gateway/store/sql/tables/audit-heads.ts';
+import type { AuditHead } from '@sluice/gateway/store/sql/tables/operation/audit-heads.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { maxSlots, slotName } from './segments.ts';
 

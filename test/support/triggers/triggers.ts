@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { noProgress, type NewTrigger, type TriggerTerms } from '@sluice/gateway/store/trigger-model/trigger.ts';
-import { addressOf } from './events/stream-events.ts';
-import { orderGenesisHash } from './orders.ts';
+import { addressOf } from '../events/stream-events.ts';
+import { orderGenesisHash } from '../orders.ts';
 
 /** A stop loss for all tokens. */
 export const triggerTerms: TriggerTerms = {

@@ -1,5 +1,5 @@
-import { flag, integer, nullable, Table, text, type RowOf } from '../columns.ts';
-import type { Database } from '../database.ts';
+import { flag, integer, nullable, Table, text, type RowOf } from '../../columns.ts';
+import type { Database } from '../../database.ts';
 
 const halt = new Table('trading_halt', {
   halted: flag,

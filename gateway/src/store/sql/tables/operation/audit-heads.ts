@@ -1,5 +1,5 @@
-import { blob, insertRow, integer, nullable, Table, text, type RowOf } from '../columns.ts';
-import type { Database } from '../database.ts';
+import { blob, insertRow, integer, nullable, Table, text, type RowOf } from '../../columns.ts';
+import type { Database } from '../../database.ts';
 
 const heads = new Table('audit_heads', {
   /** Identifies the log; made when the log was created. */

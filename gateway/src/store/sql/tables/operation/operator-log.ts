@@ -1,5 +1,5 @@
-import { insertRow, integer, Table, text, type RowOf } from '../columns.ts';
-import type { Database } from '../database.ts';
+import { insertRow, integer, Table, text, type RowOf } from '../../columns.ts';
+import type { Database } from '../../database.ts';
 
 const lines = new Table('operator_log', {
   atMs: integer,
