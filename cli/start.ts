@@ -23,7 +23,7 @@ import { createMarket } from '@sluice/shared/market/create.ts';
 import { createPoolDirectory } from '@sluice/shared/market/pools/create.ts';
 import { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import { MetadataFetcher } from '@sluice/shared/metadata/fetch.ts';
-import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
+import { paperSol } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
 import { lamportsPerSol } from '@sluice/shared/solana/well-known.ts';
 import { yieldEngineThreads } from '@sluice/shared/runtime/thread/priority.ts';
 import { withSimulatedImages } from '@sluice/simnet/market/images.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultPlans } from '@sluice/shared/config/plans.ts';
 import { readSettings } from '@sluice/shared/config/settings/settings.ts';
-import { planFields } from '@sluice/shared/wire/rest/plan-fields.ts';
+import { planFields } from '@sluice/shared/wire/rest/account/plan-fields.ts';
 import { planNames } from '@sluice/shared/wire/values/plans.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

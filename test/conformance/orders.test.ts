@@ -9,7 +9,7 @@ import type { Bus } from '@sluice/shared/bus/bus.ts';
 import { createBus } from '@sluice/shared/bus/create.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { OrderEvent } from '@sluice/shared/wire/orders/orders.ts';
-import { orderEndpoint, orderPageEndpoint } from '@sluice/shared/wire/rest/trade.ts';
+import { orderEndpoint, orderPageEndpoint } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newPlace, storeKinds, type StorePlace } from '../contract/store-harness.ts';

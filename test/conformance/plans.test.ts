@@ -4,7 +4,7 @@ import { inProcessLimiter } from '@sluice/gateway/ratelimit/local-limits.ts';
 import type { CountingLimiter, LimitDecision } from '@sluice/gateway/ratelimit/limiter.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import { defaultPlans, type Plan } from '@sluice/shared/config/plans.ts';
-import { Usage } from '@sluice/shared/wire/rest/usage.ts';
+import { Usage } from '@sluice/shared/wire/rest/account/usage.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';

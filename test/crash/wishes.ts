@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import { pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/pumpportal.ts';
-import { tradeBuyEndpoint, tradeSellEndpoint, transactionSendEndpoint } from '@sluice/shared/wire/rest/trade.ts';
+import { pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/trading/pumpportal.ts';
+import { tradeBuyEndpoint, tradeSellEndpoint, transactionSendEndpoint } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { signatureIn } from '../support/chain/trading-world.ts';
 import { until } from '../support/gateway.ts';
 

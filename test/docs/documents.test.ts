@@ -14,7 +14,7 @@ import { eventSchemas } from '@sluice/shared/wire/events/events.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
 import { endpointErrors, endpointPaths } from '@sluice/shared/wire/documents/openapi/endpoint-errors.ts';
 import { exampleOf } from '@sluice/shared/wire/documents/openapi/example.ts';
-import { readyEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import { readyEndpoint } from '@sluice/shared/wire/rest/operations/operations.ts';
 import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
 import { SchemaBook } from '@sluice/shared/wire/documents/openapi/schema-book.ts';
@@ -23,7 +23,7 @@ import { noticeSchemas, replySchemas } from '@sluice/shared/wire/stream/replies.
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import { defineEndpoint, type EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
-import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/pumpportal.ts';
+import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/trading/pumpportal.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { Type, type TSchema } from 'typebox';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 import { operatorAccountId } from '@sluice/gateway/store/sql/tables/accounts.ts';
-import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/trading/quote.ts';
 import type { Page, Request, Response, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';

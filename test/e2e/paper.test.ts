@@ -1,7 +1,7 @@
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
 import { Value } from 'typebox/value';
-import { Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
-import { OrderObject, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import { Portfolio } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
+import { OrderObject, TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wallet } from '../simnet/runtime/wallets.ts';
 import { launchCoin, moveToPool, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';

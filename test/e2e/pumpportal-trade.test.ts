@@ -2,7 +2,7 @@ import { Keypair, VersionedTransaction } from '@solana/web3.js';
 import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { jitoTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { usdcMint } from '@sluice/shared/solana/well-known.ts';
-import { PumpPortalAnswer } from '@sluice/shared/wire/rest/pumpportal.ts';
+import { PumpPortalAnswer } from '@sluice/shared/wire/rest/trading/pumpportal.ts';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wallet } from '../simnet/runtime/wallets.ts';

@@ -3,7 +3,7 @@ import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { canonicalPoolAddress } from '@sluice/venues/pump/amm/program.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import { marketTtlMs } from '@sluice/trading/quote/markets.ts';
-import { QuoteAnswer } from '@sluice/shared/wire/rest/quote.ts';
+import { QuoteAnswer } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';
 import type { SimChain } from '../simnet/sim-chain.ts';

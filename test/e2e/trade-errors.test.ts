@@ -5,7 +5,7 @@ import { signMessage, type Keypair } from '@sluice/shared/solana/addresses/keypa
 import { assembleTransaction, decodeTransaction, type Instruction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { programId } from '@sluice/venues/pump/curve/program.ts';
-import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { deriveTokenAccount } from '../simnet/layout/derive.ts';
 import { associatedTokenInstruction } from '../simnet/programs/token/associated-token.ts';

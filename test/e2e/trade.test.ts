@@ -6,7 +6,7 @@ import { tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/we
 import { pump } from '../../venues/src/pump/curve/index.ts';
 import { canonicalPoolAddress } from '@sluice/venues/pump/amm/program.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
-import { OrderObject, orderPageEndpoint, SendAnswer, TradeAnswer, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
+import { OrderObject, orderPageEndpoint, SendAnswer, TradeAnswer, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewCoin } from '../simnet/market/instructions.ts';
 import { wallet } from '../simnet/runtime/wallets.ts';

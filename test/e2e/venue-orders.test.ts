@@ -3,7 +3,7 @@ import { signMessage } from '@sluice/shared/solana/addresses/keypair.ts';
 import { assembleTransaction, decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { KnownPool } from '@sluice/shared/market/pools/pool-directory.ts';
-import { OrderObject, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import { OrderObject, TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
 import type { QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as damm from '../../venues/src/meteora/damm-v2/program.ts';

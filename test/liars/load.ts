@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/trading/quote.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';
-import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { StreamClient } from '../support/clients/stream-client.ts';
 import { tokensOf, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import type { Judge, PublishedOrder } from './truth.ts';

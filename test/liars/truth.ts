@@ -3,8 +3,8 @@ import { assembleMarket, planMarket } from '@sluice/gateway/reads/pools/quoted-m
 import { venues } from '@sluice/venues/registry.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { TradeEvent } from '@sluice/shared/wire/events/events.ts';
-import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
-import type { OrderObject, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/trading/quote.ts';
+import type { OrderObject, TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
 import type { ChainAccount } from '../simnet/chain.ts';
 import { curveOf } from '../simnet/programs/addresses.ts';
 import { effectOf } from '../support/chain/trading-world.ts';

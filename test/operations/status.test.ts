@@ -1,7 +1,7 @@
 import { chainStatus, sourceStatuses } from '@sluice/gateway/operations/ingest-report.ts';
 import { LagMeter } from '@sluice/gateway/operations/lag.ts';
 import { shownHost } from '@sluice/shared/solana/rpc/answers/node-text.ts';
-import { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import { statusEndpoint } from '@sluice/shared/wire/rest/operations/operations.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.t
 import type { Outcome } from '../../trading/src/place/outcome.ts';
 import type { PlaceOrder } from '../../trading/src/place/place-order.ts';
 import type { TradeRequest } from '../../trading/src/prepare/request.ts';
-import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { until } from '../support/gateway.ts';
 import { launchCoin } from '../support/chain/quoted-trades.ts';
 import { startTradingWorld, type TradingWorld } from '../support/chain/trading-world.ts';

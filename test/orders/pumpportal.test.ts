@@ -1,6 +1,6 @@
 import { readPumpPortalOrder } from '@sluice/trading/api/endpoints/pumpportal/endpoints.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import { pumpPortalLimits, pumpPortalLocalEndpoint, type PumpPortalBody } from '@sluice/shared/wire/rest/pumpportal.ts';
+import { pumpPortalLimits, pumpPortalLocalEndpoint, type PumpPortalBody } from '@sluice/shared/wire/rest/trading/pumpportal.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -9,7 +9,7 @@ import {
   transactionBuyEndpoint,
   transactionSellEndpoint,
   transactionSendEndpoint,
-} from '@sluice/shared/wire/rest/trade.ts';
+} from '@sluice/shared/wire/rest/trading/trade.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { describe, expect, it } from 'vitest';
 import { addressOf } from '../support/events/stream-events.ts';

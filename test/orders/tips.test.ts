@@ -7,7 +7,7 @@ import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { systemProgram, token2022Program, tokenProgram, usdcMint, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { AddressLookupTableAccount, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';

@@ -5,7 +5,7 @@ import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.t
 import { token2022Program } from '@sluice/shared/solana/well-known.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
-import { tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
+import { tokenHoldersEndpoint } from '@sluice/shared/wire/rest/tokens/token.ts';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';

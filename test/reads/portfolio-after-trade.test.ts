@@ -3,7 +3,7 @@ import { History } from '../../gateway/src/stream/history/history.ts';
 import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import type { Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
+import type { Portfolio } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
 import { accountTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { quietChain } from '../simnet/support/test-chain.ts';
 import { addressOf, entryOf, logged, tradeEvent } from '../support/events/stream-events.ts';

@@ -5,7 +5,7 @@ import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { tokenProgram } from '@sluice/shared/solana/well-known.ts';
 import type { Bucket } from '@sluice/shared/market/market.ts';
 import type { PriceEvent } from '@sluice/shared/wire/events/events.ts';
-import type { Portfolio } from '@sluice/shared/wire/rest/portfolio.ts';
+import type { Portfolio } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
 import { launch, quietChain } from '../simnet/support/test-chain.ts';
 import { addressOf, jsonOf, priceEvent } from '../support/events/stream-events.ts';
 import { BookHarness } from './harness.ts';

@@ -6,7 +6,7 @@ import { canonicalPoolAddress } from '@sluice/venues/pump/amm/program.ts';
 import { bondingCurveAddress } from '@sluice/venues/pump/curve/program.ts';
 import { tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import type { PriceEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
-import { maxTokenPools } from '@sluice/shared/wire/rest/token.ts';
+import { maxTokenPools } from '@sluice/shared/wire/rest/tokens/token.ts';
 import { alice, launch, quietChain } from '../simnet/support/test-chain.ts';
 import { addressOf, jsonOf, migrationEvent, newTokenEvent, priceEvent, tradeEvent } from '../support/events/stream-events.ts';
 import { pumpPortalEvent } from '../../gateway/src/stream/dialects/pumpportal-events.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { slippageLimits } from '@sluice/shared/wire/rest/quote.ts';
+import { slippageLimits } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { amountFor, isSlippage } from '@sluice/site/web/trading/ticket/amounts.ts';
 
 describe('the order ticket', () => {

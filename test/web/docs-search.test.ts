@@ -5,7 +5,7 @@ import { errorTable } from '@sluice/shared/wire/errors.ts';
 import { closeCodes } from '@sluice/shared/wire/stream/close-codes.ts';
 import { asyncApiDocument } from '@sluice/shared/wire/documents/openapi/asyncapi.ts';
 import { openApiDocument } from '@sluice/shared/wire/documents/openapi/openapi.ts';
-import { docsSearchEndpoint } from '@sluice/shared/wire/rest/documents.ts';
+import { docsSearchEndpoint } from '@sluice/shared/wire/rest/operations/documents.ts';
 import { endpoints } from '@sluice/shared/wire/rest/endpoints.ts';
 import { validator } from '@sluice/shared/wire/validate.ts';
 import { describe, expect, it } from 'vitest';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Sluice, SluiceError } from '@sluice/client';
 import { paperKeystore } from '@sluice/trading/signer/custody/passphrase.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
-import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
+import { paperSol } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
 import { action, CommandError, flag, inQuotes, loadConfig, option, UsageError } from '../../command-line/command.ts';
 import { gatewayUrl, httpUrl } from '../../gateway/gateway-probe.ts';
 import { noteOperator } from '../store/with-store.ts';

@@ -20,7 +20,7 @@ import { setPaperBalance } from './paper-balance.ts';
 import { policy } from '../trading/policy.ts';
 import { exportWallet, unlocking } from './wallet-export.ts';
 import { isoTime, printError, tableText } from '../../command-line/terminal.ts';
-import { paperSol } from '@sluice/shared/wire/rest/portfolio.ts';
+import { paperSol } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
 import { readTextFile } from '@sluice/shared/config/text-file.ts';
 
 /** Newest lines of the operator log that are shown. */

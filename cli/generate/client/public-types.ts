@@ -3,11 +3,11 @@ import { filterSchemas } from '@sluice/shared/wire/stream/filters.ts';
 import { Position } from '@sluice/shared/wire/stream/commands.ts';
 import { Gap, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
-import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
-import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
-import { tokenCandlesEndpoint, tokenTradesEndpoint } from '@sluice/shared/wire/rest/token-history.ts';
-import { tokenHoldersEndpoint, TokenInfo, tokenSearchEndpoint } from '@sluice/shared/wire/rest/token.ts';
-import { BuyBody, OrderObject, orderPageEndpoint, SellBody, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
+import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/trading/quote.ts';
+import { tokenCandlesEndpoint, tokenTradesEndpoint } from '@sluice/shared/wire/rest/tokens/token-history.ts';
+import { tokenHoldersEndpoint, TokenInfo, tokenSearchEndpoint } from '@sluice/shared/wire/rest/tokens/token.ts';
+import { BuyBody, OrderObject, orderPageEndpoint, SellBody, TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
 import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
 import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
 

@@ -1,5 +1,5 @@
 import { planNames, scopes } from '@sluice/shared/wire/values/plans.ts';
-import { planFields } from '@sluice/shared/wire/rest/plan-fields.ts';
+import { planFields } from '@sluice/shared/wire/rest/account/plan-fields.ts';
 import { maxIpRanges, maxLabelChars } from '@sluice/shared/wire/values/values.ts';
 import { Type, type Static } from 'typebox';
 

@@ -4,7 +4,7 @@ import type { ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody } from '../transport/transport.ts';
 import { commonLines, errorAnswer, refusalAnswer } from './answers.ts';
 import { createCallers, type Caller, type CallerOptions } from './callers/callers.ts';
-import { pumpPortalAdvice } from '@sluice/shared/wire/rest/pumpportal.ts';
+import { pumpPortalAdvice } from '@sluice/shared/wire/rest/trading/pumpportal.ts';
 import { corsPolicy } from './headers/cors.ts';
 import type { BoundEndpoint } from './endpoint.ts';
 import type { AdmitKeyless } from './callers/keyless.ts';

@@ -1,7 +1,7 @@
 import { isLoopback, nameOfHost } from '@sluice/shared/config/loopback.ts';
 import { metricsText, type Metric } from '@sluice/shared/operations/metric.ts';
 import { unhealthyParts, partReports, type Parts } from '@sluice/shared/operations/readiness.ts';
-import { liveEndpoint, metricsEndpoint, readyEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import { liveEndpoint, metricsEndpoint, readyEndpoint } from '@sluice/shared/wire/rest/operations/operations.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';
 
 /** `/livez`: the event loop runs. `/readyz`: every part of this gateway works, and it is not about to restart. */

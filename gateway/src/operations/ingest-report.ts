@@ -11,7 +11,7 @@ import {
   maxVersionChars,
   sourceStates,
   type statusEndpoint,
-} from '@sluice/shared/wire/rest/operations.ts';
+} from '@sluice/shared/wire/rest/operations/operations.ts';
 
 type Status = AnswerOf<typeof statusEndpoint>;
 type Report = BusStatus['value'];

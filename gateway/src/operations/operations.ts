@@ -2,7 +2,7 @@ import { ProcessMeter } from '@sluice/shared/operations/process-meter.ts';
 import type { Metric } from '@sluice/shared/operations/metric.ts';
 import type { PartFault, Parts } from '@sluice/shared/operations/readiness.ts';
 import { serveOperations, type OperationsServer } from '@sluice/shared/operations/server.ts';
-import { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import { statusEndpoint } from '@sluice/shared/wire/rest/operations/operations.ts';
 import { bindEndpoint } from '../http/endpoint.ts';
 import type { MarketHealth } from '../reads/market-health.ts';
 import { healthEndpoints, metricsBinding } from './endpoints.ts';

@@ -5,7 +5,7 @@ import { partReports, type PartFault, type Parts } from '@sluice/shared/operatio
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { shownHost } from '@sluice/shared/solana/rpc/answers/node-text.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
-import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import type { statusEndpoint } from '@sluice/shared/wire/rest/operations/operations.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { apiVersion } from '../http/answers.ts';
 import type { OpenRequests } from '../http/open-requests.ts';

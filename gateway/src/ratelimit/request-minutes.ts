@@ -1,4 +1,4 @@
-import { usageMinutes } from '@sluice/shared/wire/rest/usage.ts';
+import { usageMinutes } from '@sluice/shared/wire/rest/account/usage.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 
 const minuteMs = 60_000;

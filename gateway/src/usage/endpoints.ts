@@ -1,6 +1,6 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
-import { usageEndpoint } from '@sluice/shared/wire/rest/usage.ts';
-import { wsTicketEndpoint } from '@sluice/shared/wire/rest/ticket.ts';
+import { usageEndpoint } from '@sluice/shared/wire/rest/account/usage.ts';
+import { wsTicketEndpoint } from '@sluice/shared/wire/rest/account/ticket.ts';
 import { readIpRanges } from '../auth/ip-ranges.ts';
 import { ticketTtlMs, type Tickets } from '../auth/tickets.ts';
 import { bindEndpoint, type BoundEndpoint } from '../http/endpoint.ts';

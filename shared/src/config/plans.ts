@@ -1,4 +1,4 @@
-import type { PlansOverride } from '../wire/rest/plan-fields.ts';
+import type { PlansOverride } from '../wire/rest/account/plan-fields.ts';
 import type { PlanName } from '../wire/values/plans.ts';
 
 /** The limits of a plan, for one key. Requests are counted on all gateways together, connections and topics on each gateway. */

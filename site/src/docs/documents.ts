@@ -8,7 +8,7 @@ import {
   docsSearchEndpoint,
   llmsEndpoint,
   openApiEndpoint,
-} from '@sluice/shared/wire/rest/documents.ts';
+} from '@sluice/shared/wire/rest/operations/documents.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '@sluice/gateway/http/endpoint.ts';
 import { addressLimit } from '@sluice/gateway/ratelimit/address-limit.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@sluice/shared/wire/documents/openapi/json.ts';
 import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/values/values.ts';
-import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
+import type { SearchIndex } from '@sluice/shared/wire/rest/operations/documents.ts';
 import { guidePages, readGuides } from './text/guides.ts';
 import { html, type Html } from './text/html.ts';
 import { keylessMark, localUrl } from './text/local-url.ts';

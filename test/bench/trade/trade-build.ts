@@ -23,7 +23,7 @@ import { canonicalPoolAddress, globalConfig } from '@sluice/venues/pump/amm/prog
 import { bondingCurveAddress, feeConfig, globalAddress } from '@sluice/venues/pump/curve/program.ts';
 import { slippageBounds, type QuotedTrade } from '@sluice/venues/seam/quoting.ts';
 import { venues } from '@sluice/venues/registry.ts';
-import type { QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
+import type { QuoteBody } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { wallet } from '../../simnet/runtime/wallets.ts';
 import { tokenAmount } from '../../simnet/layout/token-state.ts';
 import type { SimChain } from '../../simnet/sim-chain.ts';

@@ -6,7 +6,7 @@ import { HandOver } from '../../../trading/src/api/role/hand-over.ts';
 import { openRecord, sealRecord } from '../../../trading/src/api/role/handed-record.ts';
 import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
-import { tradeBuyEndpoint, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trade.ts';
+import { tradeBuyEndpoint, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { testSealKey, until } from '../../support/gateway.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });

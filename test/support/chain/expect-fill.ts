@@ -1,6 +1,6 @@
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
-import type { OrderObject } from '@sluice/shared/wire/rest/trade.ts';
+import type { OrderObject } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { expect } from 'vitest';
 import type { SimChain } from '../../simnet/sim-chain.ts';
 import { effectOf } from './trading-world.ts';

@@ -1,5 +1,5 @@
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
-import type { statusEndpoint } from '@sluice/shared/wire/rest/operations.ts';
+import type { statusEndpoint } from '@sluice/shared/wire/rest/operations/operations.ts';
 import { metricsOf, type Metric, type MetricRow } from '@sluice/shared/operations/metric.ts';
 import type { SigningProcess } from '../signer/client/client.ts';
 import type { TradingReports, TradingStatus } from '@sluice/gateway/operations/report.ts';

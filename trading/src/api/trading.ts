@@ -5,14 +5,14 @@ import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
-import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/pumpportal.ts';
+import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/trading/pumpportal.ts';
 import {
   tradeBuyEndpoint,
   tradeSellEndpoint,
   transactionBuyEndpoint,
   transactionSellEndpoint,
   transactionSendEndpoint,
-} from '@sluice/shared/wire/rest/trade.ts';
+} from '@sluice/shared/wire/rest/trading/trade.ts';
 import type { SealOutcome } from '@sluice/gateway/accounts/wallets.ts';
 import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { paperKeystore, keystoreName, passphraseFileOf } from '../signer/custody/passphrase.ts';

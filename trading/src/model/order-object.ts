@@ -1,8 +1,8 @@
 import { errorTable, type ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import type { OrderEvent } from '@sluice/shared/wire/orders/orders.ts';
-import type { OrderObject, OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
-import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { OrderObject, OrderTiming } from '@sluice/shared/wire/rest/trading/trade.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/trading/quote.ts';
 import type { OrderFill, OrderState, OrderTerms, StoredOrder, PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
 
 /** An order in the form that clients receive. */

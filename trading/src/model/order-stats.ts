@@ -1,4 +1,4 @@
-import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
+import type { OrderTiming } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts';
 import { endStates, type OrderState, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 

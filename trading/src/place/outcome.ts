@@ -1,5 +1,5 @@
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
 import type { OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
 import { tooLittle, type QuoteRefusal } from '../quote/best-quote.ts';
 import type { InsertOutcome } from '@sluice/gateway/store/sql/tables/orders/orders.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { encodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
+import type { OrderTiming } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { wrongFields } from '../quote/best-quote.ts';
 import type { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';

@@ -1,7 +1,7 @@
 import { advancesNonce, decodeTransaction, signatureFromText, withoutSignatures } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
-import type { SendAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { SendAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { wrongFields } from '../quote/best-quote.ts';
 import type { InsertOutcome, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { orderObject } from '../model/order-object.ts';

@@ -1,5 +1,5 @@
-import type { OrderTiming, TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
-import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { OrderTiming, TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { quoteOfOrder } from '../quote/answer.ts';
 import { orderObject } from '../model/order-object.ts';
 import type { IdempotencyUse, OrderTerms, Owner, StoredOrder, NewOrder, SignedMessage } from '@sluice/gateway/store/order-model/order.ts';

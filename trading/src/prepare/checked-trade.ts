@@ -1,5 +1,5 @@
 import { assembleTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import type { OrderTiming } from '@sluice/shared/wire/rest/trade.ts';
+import type { OrderTiming } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { type QuoteRefusal, tooLittle } from '../quote/best-quote.ts';
 import { awaitMarket, prepareTrade, prepareAgreed, type PreparedTrade, type PrepareParts } from './prepare.ts';
 import { unavailable } from './quote-order.ts';

@@ -1,7 +1,7 @@
 import { tokenAddress } from '@sluice/shared/solana/addresses/derived.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { tokenAccountBytes } from '@sluice/shared/solana/tokens/token-account.ts';
-import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { quoteOfOrder } from '../quote/answer.ts';
 import { tooLittle, unixSeconds, wrongFields, type QuotedOrder, type QuoteRefusal } from '../quote/best-quote.ts';
 import type { BuiltMessage, MessageBuilder } from './message-builder.ts';

@@ -1,6 +1,6 @@
 import { maxU64 } from '@sluice/venues/seam/quoting.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
-import type { BuyBody, SellBody } from '@sluice/shared/wire/rest/trade.ts';
+import type { BuyBody, SellBody } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import type { LaneTip } from './surround.ts';
 import { rawAmount } from '../quote/amounts.ts';

@@ -2,7 +2,7 @@ import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { priceImpactBps, slippageBounds } from '@sluice/venues/seam/quoting.ts';
 import { chargedFees, feesIn } from '@sluice/venues/seam/fee.ts';
-import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/trading/quote.ts';
 import type { QuotedOrder } from './best-quote.ts';
 import type { QuoteRequest } from './order.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { inSol, quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import { depthOfReserves } from '@sluice/shared/market/pools/depth-share.ts';
-import { buyLimits } from '@sluice/shared/wire/rest/quote.ts';
+import { buyLimits } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { errorTable, type ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { decimalText } from '@sluice/shared/solana/encoding/amounts.ts';
 import { maxU64, type Quote, type QuotedPool, type QuotedTrade, type QuoteFault, type QuoteMoment } from '@sluice/venues/seam/quoting.ts';

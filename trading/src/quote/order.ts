@@ -1,5 +1,5 @@
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
-import { slippageLimits, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
+import { slippageLimits, type QuoteBody } from '@sluice/shared/wire/rest/trading/quote.ts';
 import type { VenueName } from '@sluice/shared/wire/events/events.ts';
 import { partsPerMillion, rawAmount } from './amounts.ts';
 

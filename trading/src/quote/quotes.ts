@@ -3,7 +3,7 @@ import { associatedTokenAddress } from '@sluice/shared/solana/addresses/pda.ts';
 import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { token2022Program, tokenProgram } from '@sluice/shared/solana/well-known.ts';
-import { quoteEndpoint, type QuoteAnswer, type QuoteBody } from '@sluice/shared/wire/rest/quote.ts';
+import { quoteEndpoint, type QuoteAnswer, type QuoteBody } from '@sluice/shared/wire/rest/trading/quote.ts';
 import type { AccountReader } from '@sluice/gateway/reads/chain/account-reader.ts';
 import type { Principal } from '@sluice/gateway/auth/principal.ts';
 import type { PaperBalance } from '@sluice/gateway/store/sql/tables/orders/paper.ts';

@@ -18,7 +18,7 @@ import { RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import type { VenueName } from '@sluice/shared/wire/events/events.ts';
 import type { AnswerOf } from '@sluice/shared/wire/rest/endpoint.ts';
-import { maxHolders, tokenHoldersEndpoint } from '@sluice/shared/wire/rest/token.ts';
+import { maxHolders, tokenHoldersEndpoint } from '@sluice/shared/wire/rest/tokens/token.ts';
 import type { AccountReader, ChainAccount } from '../chain/account-reader.ts';
 import { readContextSlot } from '../chain/rpc-account-reader.ts';
 

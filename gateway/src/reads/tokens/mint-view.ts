@@ -16,7 +16,7 @@ import { SettledPrice } from '@sluice/shared/market/pools/settled-price.ts';
 import type { MarketSummary } from '@sluice/shared/market/market.ts';
 import { inUsd, valuedCoins, type Rates } from '@sluice/shared/wire/values/money.ts';
 import type { MigrationEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
-import { maxTokenPools } from '@sluice/shared/wire/rest/token.ts';
+import { maxTokenPools } from '@sluice/shared/wire/rest/tokens/token.ts';
 import type { MarketHealth } from '../market-health.ts';
 import type { History } from '../../stream/history/history.ts';
 import { Minutes } from '../pages/minutes.ts';

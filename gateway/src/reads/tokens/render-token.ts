@@ -7,7 +7,7 @@ import { transferFeeAt, type MintExtensions, type TransferFees } from '@sluice/s
 import { isCurveVenue } from '@sluice/shared/wire/venues.ts';
 import type { NewTokenEvent } from '@sluice/shared/wire/events/events.ts';
 import type { PriceNullReason } from '@sluice/shared/wire/rest/fields.ts';
-import type { TokenInfo } from '@sluice/shared/wire/rest/token.ts';
+import type { TokenInfo } from '@sluice/shared/wire/rest/tokens/token.ts';
 import type { MarketHealth } from '../market-health.ts';
 import type { CurveGoal } from '@sluice/venues/seam/venue.ts';
 import { bounded, creatorOf, traitsOf, type TokenFacts, type TokenIdentity, type TokenTraits } from './token-facts.ts';

@@ -1,6 +1,6 @@
 import type { TokenMetadataBook } from '@sluice/shared/metadata/book.ts';
 import type { FetchFault } from '@sluice/shared/guarded-http/fetch-fault.ts';
-import { tokenImageEndpoint } from '@sluice/shared/wire/rest/image.ts';
+import { tokenImageEndpoint } from '@sluice/shared/wire/rest/tokens/image.ts';
 import { bindEndpoint, type BoundEndpoint } from '../../http/endpoint.ts';
 import { refusalOf, type TokenBook } from './token-book.ts';
 

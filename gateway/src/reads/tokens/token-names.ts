@@ -1,4 +1,4 @@
-import type { FoundToken } from '@sluice/shared/wire/rest/token.ts';
+import type { FoundToken } from '@sluice/shared/wire/rest/tokens/token.ts';
 import type { TokenIdentity } from './token-facts.ts';
 
 /** Most tokens that can be found, about 300 bytes each. Above this limit, the token that was learned first is dropped. */

@@ -5,7 +5,7 @@ import { LruCache } from '@sluice/shared/metadata/lru.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { startDeadline } from '@sluice/shared/runtime/abort/deadline.ts';
 import type { Rpc } from '@sluice/shared/solana/rpc/rpc.ts';
-import { portfolioEndpoint } from '@sluice/shared/wire/rest/portfolio.ts';
+import { portfolioEndpoint } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '../../http/endpoint.ts';
 import type { PaperBalanceOf } from './paper-balance.ts';
 import type { PaperBalance } from '../../store/sql/tables/orders/paper.ts';

@@ -3,7 +3,7 @@ import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { shownStart } from './paper-balance.ts';
 import type { PaperBalance } from '../../store/sql/tables/orders/paper.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import { maxHoldings, type Portfolio, type UnpricedReason } from '@sluice/shared/wire/rest/portfolio.ts';
+import { maxHoldings, type Portfolio, type UnpricedReason } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
 import type { MarketHealth } from '../market-health.ts';
 import { priceNow, type PriceNow } from '../tokens/render-token.ts';
 import type { HeldToken, WalletRead } from './wallet-reader.ts';

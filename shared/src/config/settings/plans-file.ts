@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { PlansOverride } from '../../wire/rest/plan-fields.ts';
+import { PlansOverride } from '../../wire/rest/account/plan-fields.ts';
 import { endpoints } from '../../wire/rest/endpoints.ts';
 import { validator } from '../../wire/validate.ts';
 import { inQuotes, type SettingReader } from '../setting-reader.ts';

@@ -1,10 +1,10 @@
 import { Type, type Static, type TObject } from 'typebox';
 import { candleIntervalNames } from '../values/intervals.ts';
 import { maxIdempotencyKeyChars } from '../rest/endpoint.ts';
-import { paperBalanceEndpoint } from '../rest/portfolio.ts';
-import { QuoteBody } from '../rest/quote.ts';
-import { candleLimits, tradeLimits } from '../rest/token-history.ts';
-import { BuyBody, orderPageLimits, SellBody } from '../rest/trade.ts';
+import { paperBalanceEndpoint } from '../rest/wallets/portfolio.ts';
+import { QuoteBody } from '../rest/trading/quote.ts';
+import { candleLimits, tradeLimits } from '../rest/tokens/token-history.ts';
+import { BuyBody, orderPageLimits, SellBody } from '../rest/trading/trade.ts';
 import { Address, Closed, EventId, OrderId, RequestedMint, UnixSeconds } from '../values/values.ts';
 import { validator } from '../validate.ts';
 

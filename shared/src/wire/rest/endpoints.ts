@@ -1,10 +1,10 @@
-import { asyncApiEndpoint, docsEndpoint, docsPageEndpoint, docsSearchEndpoint, llmsEndpoint, openApiEndpoint } from './documents.ts';
+import { asyncApiEndpoint, docsEndpoint, docsPageEndpoint, docsSearchEndpoint, llmsEndpoint, openApiEndpoint } from './operations/documents.ts';
 import type { EndpointSpec } from './endpoint.ts';
-import { tokenImageEndpoint } from './image.ts';
-import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations.ts';
-import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from './portfolio.ts';
-import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from './pumpportal.ts';
-import { quoteEndpoint } from './quote.ts';
+import { tokenImageEndpoint } from './tokens/image.ts';
+import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations/operations.ts';
+import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from './wallets/portfolio.ts';
+import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from './trading/pumpportal.ts';
+import { quoteEndpoint } from './trading/quote.ts';
 import {
   orderEndpoint,
   orderPageEndpoint,
@@ -13,11 +13,11 @@ import {
   transactionBuyEndpoint,
   transactionSellEndpoint,
   transactionSendEndpoint,
-} from './trade.ts';
-import { tokenCandlesEndpoint, tokenTradesEndpoint } from './token-history.ts';
-import { tokenHoldersEndpoint, tokenInfoEndpoint, tokenSearchEndpoint } from './token.ts';
-import { wsTicketEndpoint } from './ticket.ts';
-import { usageEndpoint } from './usage.ts';
+} from './trading/trade.ts';
+import { tokenCandlesEndpoint, tokenTradesEndpoint } from './tokens/token-history.ts';
+import { tokenHoldersEndpoint, tokenInfoEndpoint, tokenSearchEndpoint } from './tokens/token.ts';
+import { wsTicketEndpoint } from './account/ticket.ts';
+import { usageEndpoint } from './account/usage.ts';
 
 /** All endpoints of the public HTTP API. The dashboard has routes of its own (`gateway/src/accounts/routes.ts`). */
 export const endpoints: readonly EndpointSpec[] = [

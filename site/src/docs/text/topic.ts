@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
+import type { SearchIndex } from '@sluice/shared/wire/rest/operations/documents.ts';
 import { Marked, type Token, type Tokens } from 'marked';
 import { html, wordsIn, type Html } from './html.ts';
 

@@ -1,4 +1,4 @@
-import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
+import type { SearchIndex } from '@sluice/shared/wire/rest/operations/documents.ts';
 
 /** A section that contains the words of a query, with the text around them. */
 export type FoundSection = ReturnType<typeof findSections>['sections'][number];

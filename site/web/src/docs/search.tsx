@@ -2,7 +2,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { faultText } from '../state/server.ts';
 import { moveFocus } from '../parts/move-focus.ts';
 import { Fault } from '../parts/parts.tsx';
-import type { SearchIndex } from '@sluice/shared/wire/rest/documents.ts';
+import type { SearchIndex } from '@sluice/shared/wire/rest/operations/documents.ts';
 import { findSections, type FoundSection } from './search-index.ts';
 
 const maxShown = 25;

@@ -1,5 +1,5 @@
 import { Sluice, SluiceError } from '@sluice/client';
-import type { StatusAnswer } from '@sluice/shared/wire/rest/operations.ts';
+import type { StatusAnswer } from '@sluice/shared/wire/rest/operations/operations.ts';
 import { RequestsLeft } from './requests-left.ts';
 import { Store } from './store.ts';
 import { WatchedSluice } from './stream-state.ts';

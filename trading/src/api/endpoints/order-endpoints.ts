@@ -1,4 +1,4 @@
-import { orderEndpoint, orderPageEndpoint, orderPageLimits } from '@sluice/shared/wire/rest/trade.ts';
+import { orderEndpoint, orderPageEndpoint, orderPageLimits } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointHandler } from '@sluice/gateway/http/endpoint.ts';
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { isOrderId } from '../../model/order-id.ts';

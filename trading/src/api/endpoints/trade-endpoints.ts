@@ -10,7 +10,7 @@ import {
   transactionSendEndpoint,
   type BuyBody,
   type SellBody,
-} from '@sluice/shared/wire/rest/trade.ts';
+} from '@sluice/shared/wire/rest/trading/trade.ts';
 import { orRefusal } from '../../place/admission/admission.ts';
 import type { PlaceOrder } from '../../place/place-order.ts';
 import type { SendSigned } from '../../place/send-signed.ts';

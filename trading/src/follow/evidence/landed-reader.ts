@@ -5,7 +5,7 @@ import { RpcError } from '@sluice/shared/solana/rpc/rpc.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { OrderError } from '@sluice/gateway/store/order-model/life.ts';
 import type { OrderTerms } from '@sluice/gateway/store/order-model/order.ts';
-import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { classifyFailure, type FailureTerms, type ReportedFailure } from '../../nodes/simulate/failure.ts';
 import { onlyTradeOf, type Trade } from '../../signer/checks/trade-instruction.ts';
 import { readFill, type FillReading } from './fill.ts';

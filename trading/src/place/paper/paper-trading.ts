@@ -1,6 +1,6 @@
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
-import { paperBalanceEndpoint, paperSol, paperWalletEndpoint, type PaperWallet } from '@sluice/shared/wire/rest/portfolio.ts';
+import { paperBalanceEndpoint, paperSol, paperWalletEndpoint, type PaperWallet } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { paperKeystore } from '../../signer/custody/passphrase.ts';
 import { bindEndpoint, type BoundEndpoint, type EndpointAnswer } from '@sluice/gateway/http/endpoint.ts';

@@ -1,4 +1,4 @@
-import type { StatusAnswer } from '@sluice/shared/wire/rest/operations.ts';
+import type { StatusAnswer } from '@sluice/shared/wire/rest/operations/operations.ts';
 import { many, usd, whole } from '../../format/price.ts';
 import { age, ago, duration } from '../../format/text.ts';
 import { ModeBadge } from '../../parts/mode.tsx';

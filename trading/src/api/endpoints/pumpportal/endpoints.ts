@@ -7,10 +7,10 @@ import {
   type PumpPortalBody,
   pumpPortalFlags,
   pumpPortalLimits,
-} from '@sluice/shared/wire/rest/pumpportal.ts';
+} from '@sluice/shared/wire/rest/trading/pumpportal.ts';
 import { expiryHeader } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
-import type { TradeAnswer } from '@sluice/shared/wire/rest/trade.ts';
+import type { TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { jitoTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { wrongFields, type QuoteRefusal } from '../../../quote/best-quote.ts';
 import { orRefusal } from '../../../place/admission/admission.ts';
@@ -22,7 +22,7 @@ import { answerOnce } from '../idempotency.ts';
 import { orderEndpoint, type OrderAnswer, type OrderCall, type OrderEndpoint } from '../../order-call.ts';
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { pumpPortalPools, pumpPortalVenue } from '@sluice/shared/wire/venues.ts';
-import { slippageLimits } from '@sluice/shared/wire/rest/quote.ts';
+import { slippageLimits } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { partsPerMillion, rawOfText } from '../../../quote/amounts.ts';
 import type { OrderAmount } from '../../../quote/order.ts';
 

@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox';
-import { Traits } from '../values/event-parts.ts';
-import { metadataFields, QuoteRate, Reserves } from '../events/events.ts';
-import { defineEndpoint } from './endpoint.ts';
-import { Limit, priceNullMeaning, priceNullReasons, SolUsd, tokenRead, Venue } from './fields.ts';
+import { Traits } from '../../values/event-parts.ts';
+import { metadataFields, QuoteRate, Reserves } from '../../events/events.ts';
+import { defineEndpoint } from '../endpoint.ts';
+import { Limit, priceNullMeaning, priceNullReasons, SolUsd, tokenRead, Venue } from '../fields.ts';
 import {
   Address,
   Bps,
@@ -20,7 +20,7 @@ import {
   TokenName,
   TokenUri,
   Ui,
-} from '../values/values.ts';
+} from '../../values/values.ts';
 
 /** The mint in the path. A text that is not a mint is refused with INVALID_MINT. */
 export const mintParams = Closed({ mint: RequestedMint() });

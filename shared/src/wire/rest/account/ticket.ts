@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { defineEndpoint } from './endpoint.ts';
-import { Closed, Ms, RequestedIp, Ticket, Titled } from '../values/values.ts';
+import { defineEndpoint } from '../endpoint.ts';
+import { Closed, Ms, RequestedIp, Ticket, Titled } from '../../values/values.ts';
 
 export const wsTicketEndpoint = defineEndpoint({
   id: 'wsTicket',

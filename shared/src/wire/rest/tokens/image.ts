@@ -1,6 +1,6 @@
-import { defineEndpoint } from './endpoint.ts';
-import { Closed, RequestedMint } from '../values/values.ts';
-import { tokenRead } from './fields.ts';
+import { defineEndpoint } from '../endpoint.ts';
+import { Closed, RequestedMint } from '../../values/values.ts';
+import { tokenRead } from '../fields.ts';
 
 export const tokenImageEndpoint = defineEndpoint({
   ...tokenRead,

@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox';
-import { quotedVenueNames, venueNames } from '../venues.ts';
-import { Fees } from '../values/event-parts.ts';
-import { defineEndpoint } from './endpoint.ts';
-import { Venue } from './fields.ts';
+import { quotedVenueNames, venueNames } from '../../venues.ts';
+import { Fees } from '../../values/event-parts.ts';
+import { defineEndpoint } from '../endpoint.ts';
+import { Venue } from '../fields.ts';
 import {
   Address,
   Closed,
@@ -18,7 +18,7 @@ import {
   Slot,
   Titled,
   Ui,
-} from '../values/values.ts';
+} from '../../values/values.ts';
 
 /** What a buy may spend: SOL, or coins that are worth as much. */
 export const buyLimits = { min: 0.001, max: 100 } as const;

@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
-import { pumpPortalPools, pumpPortalVenue, tradedVenueNames } from '../venues.ts';
-import { OrderStatus } from '../orders/orders.ts';
-import { defineEndpoint, expiryHeader, keylessQuota } from './endpoint.ts';
+import { pumpPortalPools, pumpPortalVenue, tradedVenueNames } from '../../venues.ts';
+import { OrderStatus } from '../../orders/orders.ts';
+import { defineEndpoint, expiryHeader, keylessQuota } from '../endpoint.ts';
 import { slippageLimits } from './quote.ts';
-import { refusedNames } from './fields.ts';
+import { refusedNames } from '../fields.ts';
 import {
   addressPattern,
   closed,
@@ -19,7 +19,7 @@ import {
   Titled,
   upToHundredPattern,
   upToTenthPattern,
-} from '../values/values.ts';
+} from '../../values/values.ts';
 
 /**
  * Orders in PumpPortal's format. Flags and numbers may be strings, as in forms. Required fields, flags and numbers are checked after the schema, so that

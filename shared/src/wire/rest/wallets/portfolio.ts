@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { defineEndpoint } from './endpoint.ts';
-import { priceNullMeaning, priceNullReasons, SolUsd, Venue } from './fields.ts';
+import { defineEndpoint } from '../endpoint.ts';
+import { priceNullMeaning, priceNullReasons, SolUsd, Venue } from '../fields.ts';
 import {
   Address,
   Closed,
@@ -19,7 +19,7 @@ import {
   TokenName,
   Ui,
   UnixMs,
-} from '../values/values.ts';
+} from '../../values/values.ts';
 
 /** Maximum number of mints that one answer lists. */
 export const maxHoldings = 1_000;

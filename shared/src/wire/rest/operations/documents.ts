@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { defineEndpoint } from './endpoint.ts';
-import { Closed, Titled } from '../values/values.ts';
+import { defineEndpoint } from '../endpoint.ts';
+import { Closed, Titled } from '../../values/values.ts';
 
 const anything = Type.Record(Type.String(), Type.Unknown());
 

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { defineEndpoint } from './endpoint.ts';
-import { venueNames } from '../venues.ts';
-import { Closed, Count, Epoch, FreeText, Group, Nullable, Slot, Titled, Version } from '../values/values.ts';
+import { defineEndpoint } from '../endpoint.ts';
+import { venueNames } from '../../venues.ts';
+import { Closed, Count, Epoch, FreeText, Group, Nullable, Slot, Titled, Version } from '../../values/values.ts';
 
 const Percentile = (description: string) => Nullable(Type.Number({ minimum: 0 }), description);
 const latencies = (count: string, p50: string) =>

@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
-import { OrderFault, orderFields, orderStates, OrderStatus } from '../orders/orders.ts';
-import { tradedVenueNames, venueNames } from '../venues.ts';
-import { defineEndpoint } from './endpoint.ts';
+import { OrderFault, orderFields, orderStates, OrderStatus } from '../../orders/orders.ts';
+import { tradedVenueNames, venueNames } from '../../venues.ts';
+import { defineEndpoint } from '../endpoint.ts';
 import { autoMeaning, buyAmountMeaning, QuoteObject, Slippage } from './quote.ts';
-import { Limit, Venue } from './fields.ts';
+import { Limit, Venue } from '../fields.ts';
 import {
   Address,
   Base64,
@@ -26,7 +26,7 @@ import {
   Slot,
   Titled,
   Ui,
-} from '../values/values.ts';
+} from '../../values/values.ts';
 
 /** Priority fee of a transaction, SOL. */
 const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;

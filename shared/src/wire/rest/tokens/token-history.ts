@@ -1,10 +1,10 @@
 import { Type, type Static } from 'typebox';
-import { candleFields, TradeEvent } from '../events/events.ts';
-import { candleIntervalNames } from '../values/intervals.ts';
-import { defineEndpoint } from './endpoint.ts';
+import { candleFields, TradeEvent } from '../../events/events.ts';
+import { candleIntervalNames } from '../../values/intervals.ts';
+import { defineEndpoint } from '../endpoint.ts';
 import { mintParams } from './token.ts';
-import { Address, Closed, Count, EventId, Nullable, Titled, UnixSeconds } from '../values/values.ts';
-import { Limit, tokenRead } from './fields.ts';
+import { Address, Closed, Count, EventId, Nullable, Titled, UnixSeconds } from '../../values/values.ts';
+import { Limit, tokenRead } from '../fields.ts';
 
 const Candle = Closed({
   ...candleFields,

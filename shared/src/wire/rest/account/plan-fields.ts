@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { channelNames } from '../stream/topics.ts';
-import { Closed } from '../values/values.ts';
+import { channelNames } from '../../stream/topics.ts';
+import { Closed } from '../../values/values.ts';
 
 const count = (maximum: number, description: string) => Type.Integer({ minimum: 1, maximum, description });
 
