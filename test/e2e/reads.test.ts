@@ -19,7 +19,12 @@ import { candleIntervals, type CandleInterval } from '@sluice/shared/wire/values
 import type { NewTokenEvent, PriceEvent, StreamEvent, TradeEvent } from '@sluice/shared/wire/events/events.ts';
 import type { QuoteAnswer } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { portfolioEndpoint, type Portfolio } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
-import { tokenCandlesEndpoint, tokenTradesEndpoint, type Candle, type TokenCandles } from '@sluice/shared/wire/rest/tokens/token-history.ts';
+import {
+  tokenCandlesEndpoint,
+  tokenTradesEndpoint,
+  type Candle,
+  type TokenCandles,
+} from '@sluice/shared/wire/rest/tokens/token-history.ts';
 import { TokenInfo } from '@sluice/shared/wire/rest/tokens/token.ts';
 import { startIngest, type Ingest } from '@sluice/ingest/ingest.ts';
 import { createChain } from '../simnet/sim-chain.ts';

@@ -1,4 +1,11 @@
-import { asyncApiEndpoint, docsEndpoint, docsPageEndpoint, docsSearchEndpoint, llmsEndpoint, openApiEndpoint } from './operations/documents.ts';
+import {
+  asyncApiEndpoint,
+  docsEndpoint,
+  docsPageEndpoint,
+  docsSearchEndpoint,
+  llmsEndpoint,
+  openApiEndpoint,
+} from './operations/documents.ts';
 import type { EndpointSpec } from './endpoint.ts';
 import { tokenImageEndpoint } from './tokens/image.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations/operations.ts';

@@ -2,7 +2,19 @@ import { Type } from 'typebox';
 import { planFields } from './plan-fields.ts';
 import { planNames, scopes } from '../../values/plans.ts';
 import { defineEndpoint } from '../endpoint.ts';
-import { Closed, Count, Group, IpRange, KeyId, KeyPrefix, maxIpRanges, maxLabelChars, Nullable, Titled, UnixMs } from '../../values/values.ts';
+import {
+  Closed,
+  Count,
+  Group,
+  IpRange,
+  KeyId,
+  KeyPrefix,
+  maxIpRanges,
+  maxLabelChars,
+  Nullable,
+  Titled,
+  UnixMs,
+} from '../../values/values.ts';
 
 /** Minutes of which the requests of a key are reported, including the current one. */
 export const usageMinutes = 60;
