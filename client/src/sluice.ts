@@ -3,6 +3,8 @@ import { Requester, wrongRequest, type Expected, type Request, type RequestOptio
 import { Connection, type ConnectionOptions, type OpenSocket } from './stream/connection.ts';
 import { Subscription, type SubscribeOptions } from './stream/subscription.ts';
 import type {
+  BatchAnswer,
+  BatchBody,
   BuyBody,
   CandlePage,
   CandlesQuery,
@@ -128,6 +130,12 @@ export class Sluice {
   /** Sells with a custodial wallet. `amount`: tokens, or a part of the balance such as `50%`. Otherwise like `buy`. */
   sell(body: SellBody, options: TradeOptions = {}): Promise<TradeAnswer> {
     return this.#trade('sell', body, options);
+  }
+
+  /** Places 2 to 20 orders, each with its own outcome: an answer like that of `buy`, or `{ error }`. A repetition with the same key places what is missing. */
+  batch(body: BatchBody, options: TradeOptions = {}): Promise<BatchAnswer> {
+    const expected = { results: (results: unknown) => Array.isArray(results) && results.length === body.orders.length };
+    return this.#send({ method: 'POST', path: '/api/trade/batch', body, idempotencyKey: newKey(), expected }, options, tradeNames);
   }
 
   /** The state of an order, and its fills. */

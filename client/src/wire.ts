@@ -979,6 +979,61 @@ export interface SellBody {
   readonly sellAll?: boolean;
 }
 
+export interface BatchBuy {
+  readonly side: 'buy';
+  /** Wallet that signs and pays. Base58. */
+  readonly publicKey: string;
+  /** Mint of the token, base58. */
+  readonly mint: string;
+  /** Percent that the price may move against the trader; at most two decimals. */
+  readonly slippage?: number;
+  /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
+  readonly priorityFee?: number;
+  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too. */
+  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
+  /** Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  readonly maxIn?: string;
+  /** The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  readonly minOut?: string;
+  /** Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order. */
+  readonly dryRun?: boolean;
+  /** If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has. */
+  readonly skipSimulation?: boolean;
+  /** Quote coins to spend, with all fees of the venue: 0.001 to 100 SOL, or coins of that value if the token trades against another coin, for example USDC. While the value of that coin in SOL is unknown, 0.001 to 100 whole coins. It can have as many decimals as that coin; further digits, such as those of a floating-point error (0.1 + 0.2), are rounded. */
+  readonly amount: number;
+}
+
+export interface BatchSell {
+  readonly side: 'sell';
+  /** Wallet that signs and pays. Base58. */
+  readonly publicKey: string;
+  /** Mint of the token, base58. */
+  readonly mint: string;
+  /** Percent that the price may move against the trader; at most two decimals. */
+  readonly slippage?: number;
+  /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
+  readonly priorityFee?: number;
+  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too. */
+  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
+  /** Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  readonly maxIn?: string;
+  /** The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  readonly minOut?: string;
+  /** Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order. */
+  readonly dryRun?: boolean;
+  /** If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has. */
+  readonly skipSimulation?: boolean;
+  /** Tokens, or a part of the balance in the associated token account of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four. */
+  readonly amount?: number | string;
+  /** Sells the whole balance in the associated token account of `publicKey` at the moment of the quote. Tokens that arrive later stay in the account. The account stays open. `amount` is then optional. */
+  readonly sellAll?: boolean;
+}
+
+export interface BatchBody {
+  /** The fields of `/trade/buy` or `/trade/sell`, and `side`. Orders of different wallets are placed at the same time. Orders of one wallet are placed one after the other, in this order. */
+  readonly orders: readonly (BatchBuy | BatchSell)[];
+}
+
 export interface PaperWalletBody {
   /** A note. */
   readonly label?: string;
@@ -1201,6 +1256,24 @@ export interface TradeAnswer {
   };
 }
 
+export interface RefusedOrder {
+  readonly error: {
+    /** From the table of errors. It stays the same even if the message changes. */
+    readonly code: 'INVALID_REQUEST' | 'INVALID_MINT' | 'INSUFFICIENT_BALANCE' | 'SLIPPAGE_EXCEEDED' | 'TRANSACTION_EXPIRED' | 'SIMULATION_FAILED' | 'UNAUTHENTICATED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_MISMATCH' | 'PAYLOAD_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'RATE_LIMIT' | 'INTERNAL' | 'UPSTREAM_UNAVAILABLE' | 'TRADING_HALTED' | 'DRAINING' | 'SLOW_CONSUMER';
+    /** For people. */
+    readonly message: string;
+    /** The same request may succeed later. */
+    readonly retryable: boolean;
+    /** Further data; the table of errors shows the fields of each code. */
+    readonly details: Readonly<Record<string, unknown>>;
+  };
+}
+
+export interface BatchAnswer {
+  /** One entry for each order, in the order of the request: the answer of the order, or why it was not placed. */
+  readonly results: readonly (TradeAnswer | RefusedOrder)[];
+}
+
 export interface OrderObject {
   /** Id of the order. */
   readonly orderId: string;
@@ -1334,137 +1407,7 @@ export interface OrderObject {
 }
 
 export interface OrderPage {
-  readonly orders: readonly ({
-    /** Id of the order. */
-    readonly orderId: string;
-    /** Counts the changes of the order. The report with the higher version is the newer one. */
-    readonly version: number;
-    /** `lightning`: signed by a custodial wallet. `sent`: signed by the caller (`/transaction/send`). `paper`: filled against live state by the same quotes, and never sent. */
-    readonly kind: 'lightning' | 'sent' | 'paper';
-    /** `accepted`: stored, not sent yet (no order is, so far). `simulated`: a dry run that passed; nothing was stored or sent. `submitted`: sent to the chain. `processed`, `confirmed`, `finalized`: in a block with this commitment. `failed`: it landed and failed. `expired`: it can no longer land. `unknown`: no node reports its state yet; sluice keeps asking. `finalized`, `failed` and `expired` are final. */
-    readonly status: 'accepted' | 'simulated' | 'submitted' | 'processed' | 'confirmed' | 'finalized' | 'failed' | 'expired' | 'unknown';
-    /** Null if the caller's transaction is not a known trade. This also holds for the next five fields. */
-    readonly side: 'buy' | 'sell' | null;
-    readonly mint: string | null;
-    readonly quoteMint: string | null;
-    /** Venue that the order was built for. */
-    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1' | null;
-    readonly poolAddress: string | null;
-    readonly publicKey: string | null;
-    /** Signature of its transaction; null before it was signed. */
-    readonly signature: string | null;
-    /** Block height up to which it can land; null before it was signed. */
-    readonly lastValidBlockHeight: number | null;
-    /** Null until the landed transaction was read. */
-    readonly fill: {
-      /** Venue of the pool. */
-      readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
-      /** Tokens traded. Raw integer in its smallest unit, as a decimal string. */
-      readonly baseAmount: string;
-      readonly baseDecimals: number;
-      /** baseAmount in whole tokens. UI number (float64). */
-      readonly baseUiAmount: number;
-      /** Quote coins through the pool, without fees. Raw integer in its smallest unit, as a decimal string. */
-      readonly quoteAmount: string;
-      readonly quoteDecimals: number;
-      /** quoteAmount in whole quote coins. UI number (float64). */
-      readonly quoteUiAmount: number;
-      /** Quote coins that the wallet paid (buy) or received (sell), with all fees of the venue. Raw integer in its smallest unit, as a decimal string. */
-      readonly traderQuoteAmount: string;
-      /** traderQuoteAmount in whole quote coins. UI number (float64). */
-      readonly traderQuoteUiAmount: number;
-      /** Fees that the venue charged in the quote coin. Fees in the token are part of baseAmount. Raw integer in its smallest unit, as a decimal string. */
-      readonly venueFees: string;
-      /** venueFees in whole quote coins. UI number (float64). */
-      readonly venueFeesUi: number;
-      /** Quote coins for one token, with all fees of the venue. UI number (float64). */
-      readonly price: number;
-      /** Base fee and priority fee, lamports. Raw integer in its smallest unit, as a decimal string. */
-      readonly networkFee: string;
-      /** Everything else that the wallet paid, lamports: rent of created accounts, less that of closed ones, and tips. Negative if it received more than it paid. Wrapped SOL of the wallet counts as its SOL. Raw integer in its smallest unit, as a decimal string. */
-      readonly otherLamports: string;
-      /** Slot of the block. */
-      readonly slot: number;
-      /** Block time, Unix seconds; null if it is unknown. */
-      readonly blockTime: number | null;
-    } | null;
-    /** Why the order failed, or expired with its simulated chain; null otherwise. */
-    readonly error: {
-      /** From the table of errors. */
-      readonly code: 'INVALID_REQUEST' | 'INVALID_MINT' | 'INSUFFICIENT_BALANCE' | 'SLIPPAGE_EXCEEDED' | 'TRANSACTION_EXPIRED' | 'SIMULATION_FAILED' | 'UNAUTHENTICATED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_MISMATCH' | 'PAYLOAD_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'RATE_LIMIT' | 'INTERNAL' | 'UPSTREAM_UNAVAILABLE' | 'TRADING_HALTED' | 'DRAINING' | 'SLOW_CONSUMER';
-      /** For people. */
-      readonly message: string;
-      /** Further data; the table of errors shows the fields of each code. */
-      readonly details: Readonly<Record<string, unknown>>;
-    } | null;
-    /** When it was accepted, Unix milliseconds. */
-    readonly createdAtMs: number;
-    /** When it last changed, Unix milliseconds. */
-    readonly updatedAtMs: number;
-    /** Genesis hash of the chain of the order; null if it was not stored. If the nodes now belong to another chain, the answer contains the last stored state of the order. */
-    readonly genesisHash: string | null;
-    /** The quote of the order; null if there was none. */
-    readonly quote: {
-      /** What the trader pays: quote coins with all fees for a buy, tokens for a sell. Raw integer in its smallest unit, as a decimal string. */
-      readonly inAmount: string;
-      readonly inDecimals: number;
-      /** inAmount in whole coins. UI number (float64). */
-      readonly inUiAmount: number;
-      /** What the trader receives: tokens for a buy, quote coins after all fees for a sell. Raw integer in its smallest unit, as a decimal string. */
-      readonly outAmount: string;
-      readonly outDecimals: number;
-      /** outAmount in whole coins. UI number (float64). */
-      readonly outUiAmount: number;
-      /** The least that the trader receives at this slippage, rounded up. Raw integer in its smallest unit, as a decimal string. */
-      readonly minOut: string;
-      /** minOut in whole coins. UI number (float64). */
-      readonly minOutUiAmount: number;
-      /** Maximum amount that the trader pays. Raw integer in its smallest unit, as a decimal string. */
-      readonly maxIn: string;
-      /** maxIn in whole coins. UI number (float64). */
-      readonly maxInUiAmount: number;
-      /** Quote coins for one token on average, fees included. UI number (float64). */
-      readonly price: number;
-      /** How much worse the average price of the trade is than the price before it, without fees; percent, rounded up to hundredths. */
-      readonly priceImpactPct: number;
-      /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
-      readonly fees: readonly ({
-        /** Who receives the fee. `protocol`, `fund`: the maker of the program. `creator`: the creator of the token or pool. `lp`: the liquidity providers. `holderRewards`: the holders of the token. `cashback`: the trader, who can claim the amount. `platform`: the site that launched the token. `share`: the partner of the site. `partner`: the account that set up the pool. `referral`, `host`: the application that sent the trade. `transfer`: the mint of a coin that takes a fee from transfers. */
-        readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
-        /** Amount. Raw integer in its smallest unit, as a decimal string. */
-        readonly amount: string;
-        /** Rate in basis points. */
-        readonly bps: number;
-        /** Mint of the coin in which it was charged. Base58. */
-        readonly mint: string;
-      })[];
-      /** Sum of all fees in the quote coin, at the rate of this trade. `inAmount` of a buy contains them, and they are already subtracted from `outAmount` of a sell. Raw integer in its smallest unit, as a decimal string. */
-      readonly feeTotal: string;
-      /** feeTotal in whole quote coins. UI number (float64). */
-      readonly feeTotalUi: number;
-      /** Tips of the transaction for a Jito block engine or a Helius Sender, lamports. They are not in `feeTotal`. Absent if there are none. Raw integer in its smallest unit, as a decimal string. */
-      readonly tip?: string;
-      /** The same in SOL. UI number (float64). */
-      readonly tipUi?: number;
-    } | null;
-    /** Timing of the request that placed the order; null if it is unknown. */
-    readonly timing: {
-      /** From the request to the answer. Milliseconds. */
-      readonly totalMs: number;
-      /** Quoting. Milliseconds. */
-      readonly quoteMs?: number;
-      /** Building the message. Milliseconds. */
-      readonly buildMs?: number;
-      /** Signing it. Milliseconds. */
-      readonly signMs?: number;
-      /** Storing the order. Milliseconds. */
-      readonly storeMs?: number;
-      /** Simulating it. Milliseconds. */
-      readonly simulateMs?: number;
-      /** Sending it to the nodes. Milliseconds. */
-      readonly sendMs?: number;
-    } | null;
-  })[];
+  readonly orders: readonly OrderObject[];
   /** Send it as `before` for the next, older orders; null if there are none. */
   readonly next: string | null;
 }
@@ -1770,99 +1713,7 @@ export interface CandlePage {
 export interface TradePage {
   /** Mint. Base58. */
   readonly mint: string;
-  readonly trades: readonly ({
-    readonly type: 'trade';
-    /** `<signature>:<instruction path>`: unique, and the same from every source. The path is the index of the top-level instruction, then `.` and the index of the inner instruction that emitted it, if there is one; further events of the same instruction add `+1`, `+2` …; a price derived from a trade adds `.price`, the metadata of a new token `.metadata`. The id of a candle begins with `<mint>:<interval>:<start>:`; each version has another end. */
-    readonly id: string;
-    /** Mint of the token. Base58. */
-    readonly mint: string;
-    /** Mint of the quote coin; wrapped SOL for SOL. Base58. */
-    readonly quoteMint: string;
-    /** Venue of the pool. */
-    readonly pool: 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
-    /** The bonding curve or pool. Base58. */
-    readonly poolAddress: string;
-    /** Signature of the transaction; null for a price read from an account change, and for a candle. */
-    readonly signature: string | null;
-    /** Slot. */
-    readonly slot: number;
-    /** Block time, Unix seconds; null if it is unknown. */
-    readonly blockTime: number | null;
-    /** Commitment at which the event was seen. */
-    readonly commitment: 'processed' | 'confirmed' | 'finalized';
-    readonly ts: {
-      /** When the notification reached ingest, Unix microseconds. */
-      readonly received: number;
-      /** When ingest published the event, Unix microseconds. */
-      readonly published: number;
-    };
-    /** Present and true if the event was missed and read from the history of the chain later. Newer events of its topics may come before it. Its market caps and its conversions to SOL and USD use the prices at the time of reading. */
-    readonly late?: true;
-    /** Present and true for events of the simulated chain. */
-    readonly simulated?: true;
-    /** The taker's side. */
-    readonly side: 'buy' | 'sell';
-    /** Wallet that traded. Base58. */
-    readonly trader: string;
-    /** Null if the source does not show it (logs). */
-    readonly feePayer: string | null;
-    /** Tokens through the pool, without fees. Raw integer in its smallest unit, as a decimal string. */
-    readonly baseAmount: string;
-    readonly baseDecimals: number;
-    /** Quote coins through the pool, without fees. Raw integer in its smallest unit, as a decimal string. */
-    readonly quoteAmount: string;
-    readonly quoteDecimals: number;
-    /** baseAmount in whole tokens. UI number (float64). */
-    readonly tokenAmount: number;
-    /** Null if the quote coin is not SOL. */
-    readonly solAmount: number | null;
-    /** quoteAmount in whole quote coins. UI number (float64). */
-    readonly quoteUiAmount: number;
-    /** Null if the pool has no price after the event, because it is empty. There is no price event then. */
-    readonly priceQuote: number | null;
-    readonly priceSol: number | null;
-    readonly priceUsd: number | null;
-    /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
-    readonly marketCapSol: number | null;
-    /** Null if the price or the supply is unknown, or if the mint states no supply, as that of wrapped SOL. */
-    readonly marketCapUsd: number | null;
-    /** Null if the main pool is not known. */
-    readonly mainPool: string | null;
-    /** Null if the event on the chain does not show it. */
-    readonly priceQuoteBefore: number | null;
-    /** All that was charged in addition to the amounts through the pool, one entry for each kind and coin. Of the coin that the trader gave, he paid the amount plus the fees in that coin. Of the other coin, he received the amount less the fees in that coin. */
-    readonly fees: readonly ({
-      /** Who receives the fee. `protocol`, `fund`: the maker of the program. `creator`: the creator of the token or pool. `lp`: the liquidity providers. `holderRewards`: the holders of the token. `cashback`: the trader, who can claim the amount. `platform`: the site that launched the token. `share`: the partner of the site. `partner`: the account that set up the pool. `referral`, `host`: the application that sent the trade. `transfer`: the mint of a coin that takes a fee from transfers. */
-      readonly kind: 'protocol' | 'creator' | 'lp' | 'cashback' | 'holderRewards' | 'fund' | 'platform' | 'share' | 'partner' | 'referral' | 'host' | 'transfer';
-      /** Amount. Raw integer in its smallest unit, as a decimal string. */
-      readonly amount: string;
-      /** Rate in basis points. */
-      readonly bps: number;
-      /** Mint of the coin in which it was charged. Base58. */
-      readonly mint: string;
-    })[];
-    /** What the trader paid in addition to the amount through the pool: all fees in the quote coin, at the rate of the trade. Raw integer in its smallest unit, as a decimal string. */
-    readonly feeTotal: string;
-    /** Null if reserves do not determine the price of the venue (concentrated liquidity). */
-    readonly reserves: {
-      /** Base reserve that determines the price. Raw integer in its smallest unit, as a decimal string. */
-      readonly virtualBase: string;
-      /** Quote reserve that determines the price, with its virtual part. Raw integer in its smallest unit, as a decimal string. */
-      readonly virtualQuote: string;
-      /** Base tokens that can be bought. Raw integer in its smallest unit, as a decimal string. */
-      readonly realBase: string;
-      /** Quote coins held. Raw integer in its smallest unit, as a decimal string. */
-      readonly realQuote: string;
-    } | null;
-    /** Depth of the pool: quote coins that sellers receive, without fees, until the price has fallen by 1 %. It is an estimate: it assumes that the liquidity stays the same on the way. Present only if `reserves` is null and the venue shows it. Reserves determine the depth: `virtualQuote` × (1 − √0.99), and at most `realQuote`. Raw integer in its smallest unit, as a decimal string. */
-    readonly depth?: string;
-    /** What the trader holds of the token after the transaction, in the token accounts that the transaction names. Present only if the source shows it (whole transactions); logs do not. Raw integer in its smallest unit, as a decimal string. */
-    readonly traderBalance?: string;
-    /** Place of the transaction in its block. Present only if the source shows it: whole blocks do, gRPC shows places above 0, logs show none. */
-    readonly transactionIndex?: number;
-    /** This trade completed the bonding curve. */
-    readonly curveCompleted?: true;
-  })[];
+  readonly trades: readonly Trade[];
   /** Send it as `before` for the next, older trades; null if no older ones are stored. */
   readonly next: string | null;
 }

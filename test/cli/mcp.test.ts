@@ -84,11 +84,23 @@ describe('the tools for agents', () => {
       readonly inputSchema: object;
       readonly annotations: object;
     }[];
-    const names = ['token_info', 'token_candles', 'token_trades', 'portfolio', 'quote', 'order', 'orders', 'buy', 'sell', 'paper_balance'];
+    const names = [
+      'token_info',
+      'token_candles',
+      'token_trades',
+      'portfolio',
+      'quote',
+      'order',
+      'orders',
+      'buy',
+      'sell',
+      'batch',
+      'paper_balance',
+    ];
     expect(tools.map(({ name }) => name)).toEqual(names);
     for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
     expect(tools.filter(({ annotations }) => !('readOnlyHint' in annotations && annotations.readOnlyHint)).map(({ name }) => name)).toEqual(
-      ['buy', 'sell', 'paper_balance'],
+      ['buy', 'sell', 'batch', 'paper_balance'],
     );
   });
 

@@ -108,6 +108,12 @@ function sample(spec: EndpointSpec): { readonly path: string; readonly body?: st
     quote: { side: 'buy', mint, amount: 0.5 },
     tradeBuy: buy,
     tradeSell: sell,
+    tradeBatch: {
+      orders: [
+        { side: 'buy', ...buy },
+        { side: 'sell', ...sell },
+      ],
+    },
     paperWallet: {},
     paperBalance: { publicKey: held.publicKey, amount: 10 },
     transactionBuy: buy,

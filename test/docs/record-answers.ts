@@ -134,6 +134,12 @@ async function recordAnswers(product: StartedProduct, mint: string): Promise<Rea
     withinMs,
   );
   const tradeSell = await ask(product, '/api/trade/sell', { ...order, amount: '50%' });
+  const tradeBatch = await ask(product, '/api/trade/batch', {
+    orders: [
+      { side: 'buy', ...order, amount: 0.2 },
+      { side: 'sell', ...order, amount: 10_000_000_000 },
+    ],
+  });
   const built = await until('the airdrop', () =>
     ask(product, '/api/transaction/buy', { ...order, publicKey: owner }).catch(() => false as const),
   );
@@ -157,6 +163,7 @@ async function recordAnswers(product: StartedProduct, mint: string): Promise<Rea
     quote: await ask(product, '/api/quote', { side: 'buy', mint, amount: 0.1 }),
     tradeBuy,
     tradeSell,
+    tradeBatch,
     transactionBuy: built,
     transactionSell,
     transactionSend,

@@ -62,9 +62,10 @@ export async function sampleFaults(python: string, folder: string): Promise<read
 /** The fields that the clients check. */
 export function answerTo({ path, body }: Pick<Sent, 'path' | 'body'>): object {
   const name = decodeURIComponent(path.split('?')[0]!.split('/').at(-1)!);
-  const fields = body as { readonly dryRun?: boolean } | null;
+  const fields = body as { readonly dryRun?: boolean; readonly orders?: readonly unknown[] } | null;
   const asked = { side: name, mint: name, publicKey: name, orderId: fields?.dryRun === true ? null : name, ...fields };
-  return { ...asked, status: 'submitted', quote: {}, sol: {}, orders: [], candles: [], trades: [], tokens: [] };
+  const lists = { results: fields?.orders ?? [], orders: [], candles: [], trades: [], tokens: [] };
+  return { ...asked, status: 'submitted', quote: {}, sol: {}, ...lists };
 }
 
 async function read(request: IncomingMessage): Promise<Sent> {

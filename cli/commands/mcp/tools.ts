@@ -59,7 +59,7 @@ const readTools: readonly Tool[] = [
 const bounded =
   'Give `minOut` (for a percentage also `inAmount` as `maxIn`) of the quote or dry run that the user has seen. If the market has left it, the order is refused with SLIPPAGE_EXCEEDED, and `details.quote` is the new quote: show it to the user before you order again. Without `minOut` the order trades at the price of its arrival.';
 
-/** All tools. Without `allowTrading`, `buy` and `sell` only do dry runs. */
+/** All tools. Without `allowTrading`, `buy`, `sell` and `batch` only do dry runs. */
 export function toolsOf({ allowTrading }: { readonly allowTrading: boolean }): readonly Tool[] {
   const effect = allowTrading ? 'A dry run unless `dryRun` is false: then it spends real funds.' : 'A dry run: nothing is signed or sent.';
 
@@ -89,6 +89,19 @@ export function toolsOf({ allowTrading }: { readonly allowTrading: boolean }): r
       'Sell',
       `Sells a token from a custodial wallet. ${effect} ${bounded}`,
       (sluice, args, signal) => trade(args, (body, options) => sluice.sell(body, { ...options, signal })),
+      true,
+    ),
+    tool(
+      'batch',
+      'Batch',
+      `Places 2 to 20 orders of custodial wallets at once, each with its own outcome in \`results\`. ${effect} ${bounded}`,
+      (sluice, { orders, ...args }, signal) =>
+        trade(args, ({ dryRun, ...body }, options) =>
+          sluice.batch(
+            { ...body, orders: orders.map((order) => ({ ...order, dryRun: dryRun || order.dryRun === true })) },
+            { ...options, signal },
+          ),
+        ),
       true,
     ),
     tool(

@@ -2,6 +2,7 @@ import { eventSchemas } from '@sluice/shared/wire/events/events.ts';
 import { filterSchemas } from '@sluice/shared/wire/stream/filters.ts';
 import { Position } from '@sluice/shared/wire/stream/commands.ts';
 import { Gap, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
+import { BatchAnswer, BatchBody, BatchBuy, BatchSell, RefusedOrder } from '@sluice/shared/wire/rest/trading/batch.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
 import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/trading/quote.ts';
@@ -37,6 +38,8 @@ export const rejectedKeyShape = SubscribedReply.properties.rejected.items as Sch
 export const answerShapes: readonly NamedShape[] = named({
   QuoteAnswer,
   TradeAnswer,
+  RefusedOrder,
+  BatchAnswer,
   OrderObject,
   OrderPage: orderPageEndpoint.answer,
   TokenInfo,
@@ -54,6 +57,9 @@ export const bodyShapes: readonly NamedShape[] = named({
   QuoteBody,
   BuyBody,
   SellBody,
+  BatchBuy,
+  BatchSell,
+  BatchBody,
   PaperWalletBody: paperWalletEndpoint.body,
   PaperBalanceBody: paperBalanceEndpoint.body,
 });

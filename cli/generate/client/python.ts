@@ -47,7 +47,7 @@ const asArguments: Direction = { list: 'Sequence', areArguments: true };
 
 /** Generates the type file of the Python client from the schemas in shared/src/wire. */
 export function generatePythonTypes(): string {
-  const names = nestedNames(received);
+  const names = nestedNames([...received, ...bodyShapes]);
   const declared = new Set<string>();
   const declareAll = (shapes: readonly NamedShape[], direction: Direction): string =>
     shapes.map(([name, shape]) => declaration(name, shape, { names, declared, direction })).join('');

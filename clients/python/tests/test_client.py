@@ -10,6 +10,9 @@ from pathlib import Path
 from fits import faults
 from running import KEY, SOL, URL, WALLET, WITHIN_S, Proxy, new_mint, next_event
 from sluice_client import (
+    BatchAnswer,
+    BatchBuy,
+    BatchSell,
     BuyBody,
     CandlePage,
     Gap,
@@ -143,6 +146,9 @@ class ClientTest(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(bought["orderId"], again["orderId"])
             found = await self.sluice.order(str(bought["orderId"]))
             page = await self.sluice.orders(limit=1)
+            purchase: BatchBuy = {"side": "buy", "publicKey": WALLET, "mint": mint, "amount": 0.02, "slippage": 50}
+            sale: BatchSell = {"side": "sell", "publicKey": WALLET, "mint": mint, "amount": 1e9}
+            batch = await self.sluice.batch(orders=[purchase, sale])
             info = await self.sluice.token_info(mint)
             candles = await self.sluice.candles(mint, interval="1s", limit=5, from_=0)
             trades = await self.sluice.trades(mint, limit=1)
@@ -152,6 +158,8 @@ class ClientTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((found["mint"], page["orders"][0]["orderId"], info["mint"]), (mint, bought["orderId"], mint))
         self.assertEqual((candles["interval"], trades["mint"], portfolio["publicKey"]), ("1s", mint, WALLET))
         answers = [(quote, QuoteAnswer), (bought, TradeAnswer), (found, OrderObject), (page, OrderPage), (info, TokenInfo)]
+        answers += [(batch, BatchAnswer)]
+        self.assertEqual(["orderId" in result for result in batch["results"]], [True, False])
         answers += [(candles, CandlePage), (trades, TradePage), (holders, TokenHolders), (search, TokenSearch), (portfolio, Portfolio)]
         self.assertEqual([faults(answer, kind, kind.__name__) for answer, kind in answers], [[]] * len(answers))
 

@@ -3,7 +3,7 @@ import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { transportLimits, type HttpAnswer, type HttpRequest, type ReceivedBody } from '../transport/transport.ts';
 import { commonLines, errorAnswer, refusalAnswer } from './answers.ts';
-import { createCallers, type Caller, type CallerOptions } from './callers/callers.ts';
+import { createCallers, createCountMore, type Caller, type CallerOptions } from './callers/callers.ts';
 import { pumpPortalAdvice } from '@sluice/shared/wire/rest/trading/pumpportal.ts';
 import { corsPolicy } from './headers/cors.ts';
 import type { BoundEndpoint } from './endpoint.ts';
@@ -64,6 +64,7 @@ const isPrivate = (path: string): boolean => path === '/' || path === '/dashboar
 export function createRouter(options: RouterOptions): Router {
   const { corsOrigins, admitKeyless, browserPages, clock, log } = options;
   const identify = createCallers(options);
+  const countMore = createCountMore(options);
   const cors = corsPolicy(corsOrigins);
   const callerLines = (request: HttpRequest, { principal, decision }: Caller): string => {
     const lines = cors.onAnswer(request);
@@ -86,7 +87,7 @@ export function createRouter(options: RouterOptions): Router {
     return isPrivate(request.path) ? make() : forAll(request, 1, make);
   };
   const places = placesOf(options, {
-    endpoint: (bound) => prepareEndpoint(bound, { identify, admitKeyless, callerLines, browserPages, log }),
+    endpoint: (bound) => prepareEndpoint(bound, { identify, countMore, admitKeyless, callerLines, browserPages, log }),
     stream: (request) => refuse(request, 'INVALID_REQUEST', 'This path is a WebSocket. Send an upgrade request.'),
   });
 

@@ -3,7 +3,7 @@ import type { HttpAnswer, HttpRequest, ReceivedBody } from '../transport/transpo
 import { missingEndpoint, missingLists } from '../auth/plan-features.ts';
 import { commonLines, jsonLines, linesOf, refusalAnswer, type Refusal } from './answers.ts';
 import { bodyCheck } from './body/body.ts';
-import type { Caller, IdentifyCaller } from './callers/callers.ts';
+import type { Caller, CountMore, IdentifyCaller } from './callers/callers.ts';
 import { pathCheck, queryCheck } from './callers/checks.ts';
 import { compressAnswer, mayCompress } from './body/content-coding.ts';
 import type { RouterOptions } from './router.ts';
@@ -16,6 +16,7 @@ export type RunEndpoint = (request: HttpRequest, segments: readonly string[], bo
 
 interface RunOptions extends Pick<RouterOptions, 'admitKeyless' | 'browserPages' | 'log'> {
   readonly identify: IdentifyCaller;
+  readonly countMore: CountMore;
   /** Header lines of every answer to this caller: the limit of its key, CORS. */
   readonly callerLines: (request: HttpRequest, caller: Caller) => string;
 }
@@ -46,7 +47,7 @@ type Prepared = ReturnType<typeof prepare>;
  * body.
  */
 export function prepareEndpoint(bound: BoundEndpoint, options: RunOptions): RunEndpoint {
-  const { identify, callerLines, log } = options;
+  const { identify, countMore, callerLines, log } = options;
   const endpoint = prepare(bound, options);
   const { spec, isOpen } = endpoint;
   const fault = (request: HttpRequest, caller: Caller, error: unknown): HttpAnswer => {
@@ -57,11 +58,25 @@ export function prepareEndpoint(bound: BoundEndpoint, options: RunOptions): RunE
     const rendered = render(endpoint, request, answer, callerLines(request, caller));
     return endpoint.mayCompress ? compressAnswer(request, rendered) : rendered;
   };
+  const run = (request: HttpRequest, caller: Caller, call: Call<Spec>): HttpAnswer | Promise<HttpAnswer> => {
+    const answer = endpoint.handler(call);
+    if (!(answer instanceof Promise)) return send(request, caller, answer);
+    return answer.then((made) => send(request, caller, made)).catch((error: unknown) => fault(request, caller, error));
+  };
+  const runCounted = (request: HttpRequest, caller: Caller, call: Call<Spec>): HttpAnswer | Promise<HttpAnswer> => {
+    const refusal = refusalOf(endpoint, request, caller);
+    return refusal === null ? run(request, caller, call) : send(request, caller, refusal);
+  };
   const serve = (request: HttpRequest, segments: readonly string[], body: ReceivedBody, caller: Caller) => {
     try {
-      const answer = answerTo(endpoint, request, segments, body, caller);
-      if (!(answer instanceof Promise)) return send(request, caller, answer);
-      return answer.then((made) => send(request, caller, made)).catch((error: unknown) => fault(request, caller, error));
+      const call = acceptedCall(endpoint, request, segments, body, caller);
+      if ('error' in call) return send(request, caller, call);
+      const more = requestsOf(spec, call) - 1;
+      if (more === 0) return run(request, caller, call);
+      const counted = countMore(caller, more);
+      return counted instanceof Promise
+        ? counted.then((all) => runCounted(request, all, call)).catch((error: unknown) => fault(request, caller, error))
+        : runCounted(request, counted, call);
     } catch (error) {
       return fault(request, caller, error);
     }
@@ -78,17 +93,21 @@ export function prepareEndpoint(bound: BoundEndpoint, options: RunOptions): RunE
 /** The answer depends on what the client accepts. */
 const varyLine = linesOf({ Vary: 'Accept-Encoding' });
 
-function answerTo(
+function acceptedCall(
   endpoint: Prepared,
   request: HttpRequest,
   segments: readonly string[],
   body: ReceivedBody,
   caller: Caller,
-): Answer | Promise<Answer> {
+): Call<Spec> | Refusal {
   const refusal = endpoint.isOpen ? null : refusalOf(endpoint, request, caller);
-  if (refusal !== null) return refusal;
-  const call = readCall(endpoint, request, segments, body, caller);
-  return 'error' in call ? call : endpoint.handler(call);
+  return refusal ?? readCall(endpoint, request, segments, body, caller);
+}
+
+/** As how many requests a call counts. */
+function requestsOf({ countsEach }: Spec, { body }: Call<Spec>): number {
+  const list: unknown = countsEach === undefined ? null : body[countsEach];
+  return Array.isArray(list) ? Math.max(list.length, 1) : 1;
 }
 
 /** Why a caller may not use an endpoint that is not open; null if it may. */

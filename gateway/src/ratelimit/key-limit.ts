@@ -14,10 +14,10 @@ export class KeyLimits {
   }
 
   /** Takes `cost` requests from the limit of a key; 0 only reads it. */
-  take({ keyId, plan }: Principal, cost: 0 | 1): LimitDecision | Promise<LimitDecision> {
+  take({ keyId, plan }: Principal, cost: number): LimitDecision | Promise<LimitDecision> {
     const taken = this.#limiter.take(`key:${keyId}`, { perMinute: plan.requestsPerMinute, burst: plan.burst }, cost);
     if (cost === 0) return taken;
-    return taken instanceof Promise ? taken.then((decision) => this.#noted(keyId, decision)) : this.#noted(keyId, taken);
+    return taken instanceof Promise ? taken.then((decision) => this.#noted(keyId, decision, cost)) : this.#noted(keyId, taken, cost);
   }
 
   /** Takes one request from a limit that is for our own page. */
@@ -25,8 +25,8 @@ export class KeyLimits {
     return this.#limiter.take(`page:${keyId}`, quota, 1);
   }
 
-  #noted(keyId: string, decision: LimitDecision): LimitDecision {
-    this.minutes.note(keyId, decision.admitted, this.#clock.wallMs());
+  #noted(keyId: string, decision: LimitDecision, requests: number): LimitDecision {
+    this.minutes.note(keyId, decision.admitted, this.#clock.wallMs(), requests);
     return decision;
   }
 }

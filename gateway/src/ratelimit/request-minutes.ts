@@ -28,7 +28,7 @@ export class RequestMinutes {
     this.#counts = new Recent(capacity);
   }
 
-  note(keyId: string, admitted: boolean, nowMs: number): void {
+  note(keyId: string, admitted: boolean, nowMs: number, requests = 1): void {
     let counts = this.#counts.get(keyId);
     if (counts === undefined) {
       counts = { minute: minuteOf(nowMs), accepted: new Uint32Array(usageMinutes), refused: new Uint32Array(usageMinutes) };
@@ -37,7 +37,7 @@ export class RequestMinutes {
     advance(counts, minuteOf(nowMs));
     const at = counts.minute % usageMinutes;
     const of = admitted ? counts.accepted : counts.refused;
-    of[at] = of[at]! + 1;
+    of[at] = of[at]! + requests;
   }
 
   /** Zeros for a key that made no request. */

@@ -7,6 +7,7 @@ import { openRecord, sealRecord } from '../../../trading/src/api/role/handed-rec
 import { systemClock } from '@sluice/shared/runtime/clock/clock.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { tradeBuyEndpoint, transactionBuyEndpoint } from '@sluice/shared/wire/rest/trading/trade.ts';
+import { tradeBatchEndpoint } from '@sluice/shared/wire/rest/trading/batch.ts';
 import { testSealKey, until } from '../../support/gateway.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
@@ -223,6 +224,21 @@ it('returns the refusal of any holder for a call that cannot spend', async () =>
   next.answer!(refusal);
   expect(await answered).toEqual(refusal);
   expect(next.runs[0]!.idempotencyKey).toBeNull();
+});
+
+it('leaves the missing orders of a batch to the next holder: an answer that lacks some is not the last word if that one may run it', async () => {
+  const [first, second, caller] = [gateway(), gateway(), gateway()];
+  giveRole(first);
+  const batch = { ...call, idempotencyKey: 'batch' };
+  const refused = { error: { code: 'UPSTREAM_UNAVAILABLE' } };
+  const answered = caller.handOver.hand(tradeBatchEndpoint, batch);
+  await untilRun(first);
+  giveRole(second, first);
+  await untilRun(second);
+  first.answer!({ json: { results: [{ orderId: 'ord_1' }, refused] } });
+  const whole = { json: { results: [{ orderId: 'ord_1' }, { orderId: 'ord_2' }] } };
+  second.answer!(whole);
+  expect(await answered).toEqual(whole);
 });
 
 it('shows a reader of Redis nothing of a call', async () => {

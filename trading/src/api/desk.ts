@@ -9,6 +9,7 @@ import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts'
 import type { Halt } from '@sluice/gateway/store/halt/halt.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { pumpPortalEndpoints } from './endpoints/pumpportal/endpoints.ts';
+import { batchEndpoint } from './endpoints/batch-endpoint.ts';
 import { tradeEndpoints } from './endpoints/trade-endpoints.ts';
 import { followStoredOrders } from '../follow/storing/follow-stored.ts';
 import { ThreadedFollower } from '../follow/thread/threaded-follower.ts';
@@ -18,6 +19,7 @@ import type { OrderStats } from '../model/order-stats.ts';
 import type { ChainIdentity } from '../nodes/chain-identity.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import type { SendFirst } from '../place/first-send.ts';
+import { createPlaceBatch } from '../place/batch/place-batch.ts';
 import { createPlaceOrder } from '../place/place-order.ts';
 import { StoreGate } from '../place/store-gate.ts';
 import { createSendSigned } from '../place/send-signed.ts';
@@ -95,6 +97,7 @@ export function openDesk(of: DeskParts) {
   const placeOrder = createPlaceOrder({ ...parts, paper, storeGate, laneTips: laneTips(broadcast), maxDayLamports: limits.maxDayLamports });
   const endpoints = [
     ...tradeEndpoints({ ...parts, placeOrder, sendSigned: createSendSigned(parts) }),
+    batchEndpoint({ venues, placeBatch: createPlaceBatch({ placeOrder, orders, signal, log }) }),
     ...pumpPortalEndpoints({ ...parts, placeOrder, hasBlockEngine: broadcast.jitoUrl !== null }),
   ];
   const storedFollowed = followStoredOrders({ chain, follower, orders, ledger, gatewayId, log, signal });

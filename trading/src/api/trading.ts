@@ -6,6 +6,7 @@ import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
 import type { EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
 import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from '@sluice/shared/wire/rest/trading/pumpportal.ts';
+import { tradeBatchEndpoint } from '@sluice/shared/wire/rest/trading/batch.ts';
 import {
   tradeBuyEndpoint,
   tradeSellEndpoint,
@@ -91,6 +92,7 @@ export function openTrading(options: TradingOptions): Trading {
 const specs: readonly EndpointSpec[] = [
   tradeBuyEndpoint,
   tradeSellEndpoint,
+  tradeBatchEndpoint,
   transactionBuyEndpoint,
   transactionSellEndpoint,
   transactionSendEndpoint,

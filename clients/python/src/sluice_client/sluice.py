@@ -24,6 +24,8 @@ from .options import FilteredOptions, SubscribeOptions
 from .outage import Outage, cannot_reach, reason_of
 from .subscription import Subscription
 from .wire import (
+    BatchAnswer,
+    BatchBody,
     BuyBody,
     CandlePage,
     CandlesEvent,
@@ -170,6 +172,14 @@ class Sluice:
         """Sells with a custodial wallet. `amount`: tokens, or a part of the balance such as "50%". Otherwise as `buy`."""
         return await self._trade("sell", body, idempotency_key)
 
+    async def batch(self, *, idempotency_key: str | None = None, **body: Unpack[BatchBody]) -> BatchAnswer:
+        """Places 2 to 20 `orders`, each with its own outcome: an answer like that of `buy`, or `{"error": ...}`.
+
+        A repetition with the same `idempotency_key` and body places what is missing. Otherwise as `buy`.
+        """
+        key = _idempotency_key(idempotency_key)
+        return cast(BatchAnswer, await self._send("POST", "/api/trade/batch", {"results": list}, body=body, key=key))
+
     async def order(self, id: str) -> OrderObject:
         """The state of an order, and its fills."""
         return cast(OrderObject, await self._send("GET", f"/api/trade/orders/{_segment('id', id)}", {"orderId": id, "status": str}))
@@ -232,9 +242,7 @@ class Sluice:
         await self.close()
 
     async def _trade(self, side: str, body: BuyBody | SellBody, idempotency_key: str | None) -> TradeAnswer:
-        key = secrets.token_hex(16) if idempotency_key is None else idempotency_key
-        if not isinstance(key, str) or not IDEMPOTENCY_KEY.fullmatch(key):
-            raise _wrong("idempotency_key must have 1 to 255 printable ASCII characters without spaces.")
+        key = _idempotency_key(idempotency_key)
         order_id: object = None if body.get("dryRun") is True else str
         expected = {name: body.get(name) for name in ("mint", "publicKey")} | {"side": side, "status": str, "orderId": order_id}
         return cast(TradeAnswer, await self._send("POST", f"/api/trade/{side}", expected, body=body, key=key))
@@ -397,6 +405,13 @@ def _segment(name: str, value: str) -> str:
         return escape(value, safe="")
     except (TypeError, ValueError, AttributeError):
         raise _wrong(f"{name} must be a string; it is {value!r}.") from None
+
+
+def _idempotency_key(given: str | None) -> str:
+    key = secrets.token_hex(16) if given is None else given
+    if not isinstance(key, str) or not IDEMPOTENCY_KEY.fullmatch(key):
+        raise _wrong("idempotency_key must have 1 to 255 printable ASCII characters without spaces.")
+    return key
 
 
 def _wrong(message: str) -> SluiceError:

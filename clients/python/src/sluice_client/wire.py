@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
 __all__ = [
+    "BatchAnswer",
+    "BatchBody",
+    "BatchBuy",
+    "BatchSell",
     "BuyBody",
     "Candle",
     "CandleInterval",
@@ -59,12 +63,15 @@ __all__ = [
     "QuoteAnswer",
     "QuoteBody",
     "QuoteRate",
+    "RefusedOrder",
+    "RefusedOrderError",
     "RejectedKey",
     "RequestedVenue",
     "Reserves",
     "Retract",
     "SellBody",
     "Side",
+    "Simulation",
     "SolUsd",
     "Timing",
     "TokenHolders",
@@ -89,7 +96,6 @@ __all__ = [
     "TokenSearchToken",
     "Trade",
     "TradeAnswer",
-    "TradeAnswerSimulation",
     "TradePage",
     "TradesEvent",
     "TradesFilter",
@@ -947,7 +953,7 @@ class QuoteAnswer(TypedDict):
     """Age of the fee tables. Milliseconds."""
 
 
-class TradeAnswerSimulation(TypedDict):
+class Simulation(TypedDict):
     unitsConsumed: int
     """Compute units."""
     slot: int
@@ -995,7 +1001,7 @@ class TradeAnswer(TypedDict):
     quote: Quote
     lastValidBlockHeight: int | None
     """Last block height at which the transaction can land; null if nothing is sent."""
-    simulation: TradeAnswerSimulation | None
+    simulation: Simulation | None
     """The simulation that the transaction passed; null if there was none."""
     error: OrderFault | None
     """Set if a repeated request returns an order that has failed: why it failed. Otherwise null."""
@@ -1005,6 +1011,26 @@ class TradeAnswer(TypedDict):
     """Present and true if nothing was sent because the server is in paper trading."""
     timing: Timing
     """How long each step took on the server. Steps that did not happen are absent."""
+
+
+class RefusedOrderError(TypedDict):
+    code: ErrorCode
+    """From the table of errors. It stays the same even if the message changes."""
+    message: str
+    """For people."""
+    retryable: bool
+    """The same request may succeed later."""
+    details: dict[str, Any]
+    """Further data; the table of errors shows the fields of each code."""
+
+
+class RefusedOrder(TypedDict):
+    error: RefusedOrderError
+
+
+class BatchAnswer(TypedDict):
+    results: list[TradeAnswer | RefusedOrder]
+    """One entry for each order, in the order of the request: the answer of the order, or why it was not placed."""
 
 
 class OrderObject(TypedDict):
@@ -1669,6 +1695,61 @@ class SellBody(TypedDict):
     """Tokens, or a part of the balance in the associated token account of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four."""
     sellAll: NotRequired[bool]
     """Sells the whole balance in the associated token account of `publicKey` at the moment of the quote. Tokens that arrive later stay in the account. The account stays open. `amount` is then optional."""
+
+
+class BatchBuy(TypedDict):
+    side: Literal["buy"]
+    publicKey: str
+    """Wallet that signs and pays. Base58."""
+    mint: str
+    """Mint of the token, base58."""
+    slippage: NotRequired[float]
+    """Percent that the price may move against the trader; at most two decimals."""
+    priorityFee: NotRequired[float]
+    """Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap."""
+    pool: NotRequired[RequestedVenue]
+    """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too."""
+    maxIn: NotRequired[str]
+    """Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    minOut: NotRequired[str]
+    """The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    dryRun: NotRequired[bool]
+    """Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order."""
+    skipSimulation: NotRequired[bool]
+    """If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has."""
+    amount: float
+    """Quote coins to spend, with all fees of the venue: 0.001 to 100 SOL, or coins of that value if the token trades against another coin, for example USDC. While the value of that coin in SOL is unknown, 0.001 to 100 whole coins. It can have as many decimals as that coin; further digits, such as those of a floating-point error (0.1 + 0.2), are rounded."""
+
+
+class BatchSell(TypedDict):
+    side: Literal["sell"]
+    publicKey: str
+    """Wallet that signs and pays. Base58."""
+    mint: str
+    """Mint of the token, base58."""
+    slippage: NotRequired[float]
+    """Percent that the price may move against the trader; at most two decimals."""
+    priorityFee: NotRequired[float]
+    """Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap."""
+    pool: NotRequired[RequestedVenue]
+    """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too."""
+    maxIn: NotRequired[str]
+    """Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    minOut: NotRequired[str]
+    """The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    dryRun: NotRequired[bool]
+    """Quotes, builds, simulates, and asks the signing process for its decision, but signs and sends nothing and creates no order."""
+    skipSimulation: NotRequired[bool]
+    """If true, sluice does not simulate the transaction. It checks balance, quote and accounts only against the state that it has."""
+    amount: NotRequired[float | str]
+    """Tokens, or a part of the balance in the associated token account of `publicKey`, for example "50%". A number can have as many decimals as the coin, a percentage four."""
+    sellAll: NotRequired[bool]
+    """Sells the whole balance in the associated token account of `publicKey` at the moment of the quote. Tokens that arrive later stay in the account. The account stays open. `amount` is then optional."""
+
+
+class BatchBody(TypedDict):
+    orders: Sequence[BatchBuy | BatchSell]
+    """The fields of `/trade/buy` or `/trade/sell`, and `side`. Orders of different wallets are placed at the same time. Orders of one wallet are placed one after the other, in this order."""
 
 
 class PaperWalletBody(TypedDict):

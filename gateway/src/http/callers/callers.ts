@@ -89,6 +89,18 @@ export function createCallers({ authenticator, limits, addressOf, findSession }:
   };
 }
 
+/** Takes further requests from the limit of a caller, whose request counts as several. Returns a promise only if the limiter must wait. */
+export type CountMore = (caller: Caller, requests: number) => Caller | Promise<Caller>;
+
+export function createCountMore({ limits }: Pick<CallerOptions, 'limits'>): CountMore {
+  return (caller, requests) => {
+    const { principal } = caller;
+    if (principal === null) return caller;
+    const taken = limits.take(principal, requests);
+    return taken instanceof Promise ? taken.then((decision) => callerOf(principal, decision, null)) : callerOf(principal, taken, null);
+  };
+}
+
 function wrongAddress(address: string): Refusal {
   return { error: 'FORBIDDEN', message: 'The key may not be used from this address.', details: { address } };
 }

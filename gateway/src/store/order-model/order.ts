@@ -121,9 +121,18 @@ export interface IdempotencyUse {
   readonly key: string;
   /** SHA-256 of the canonical body. It must not change from one version to the next: a repeated key would be refused in place of its order. */
   readonly fingerprint: Uint8Array;
+  /** Of an order that is one of several in a request: the key of the whole request. `key` then belongs to the order, and no client can send it. */
+  readonly requestKey?: string;
 }
 
+/** The use of the order at this place in a request for several. A client's key has no spaces. */
+export function keyOfOrder(whole: IdempotencyUse, index: number): IdempotencyUse {
+  return { ...whole, key: `${whole.key} ${index}`, requestKey: whole.key };
+}
+
+type SameRequest = Pick<IdempotencyUse, 'endpoint' | 'fingerprint'>;
+
 /** Whether a key was used twice for one request. */
-export function isSameRequest(a: Omit<IdempotencyUse, 'key'>, b: Omit<IdempotencyUse, 'key'>): boolean {
+export function isSameRequest(a: SameRequest, b: SameRequest): boolean {
   return a.endpoint === b.endpoint && Buffer.compare(a.fingerprint, b.fingerprint) === 0;
 }

@@ -1,5 +1,6 @@
 import { Type, type Static, type TObject } from 'typebox';
 import { candleIntervalNames } from '../values/intervals.ts';
+import { BatchBody } from '../rest/trading/batch.ts';
 import { maxIdempotencyKeyChars } from '../rest/endpoint.ts';
 import { paperBalanceEndpoint } from '../rest/wallets/portfolio.ts';
 import { QuoteBody } from '../rest/trading/quote.ts';
@@ -49,6 +50,7 @@ export const toolInputs = {
   orders: Closed({ before: before(OrderId), limit: limit(orderPageLimits.max) }),
   buy: Closed({ ...BuyBody.properties, ...ordering }),
   sell: Closed({ ...SellBody.properties, ...ordering }),
+  batch: Closed({ ...BatchBody.properties, ...ordering }),
   paper_balance: paperBalanceEndpoint.body,
 } as const satisfies Readonly<Record<string, TObject>>;
 

@@ -58,6 +58,8 @@ export interface EndpointSpec {
     /** JSON of the answer 200 to a list. */
     readonly answer: TSchema;
   };
+  /** Each entry of this list in the body counts as one request. */
+  readonly countsEach?: string;
   /** For PumpPortal's clients: the body of an error also has `errors`, a list of strings, and unknown parameters of the query are ignored. */
   readonly dialect?: true;
   /** The endpoint accepts an `Idempotency-Key`. */

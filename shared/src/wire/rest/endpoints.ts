@@ -6,6 +6,7 @@ import {
   llmsEndpoint,
   openApiEndpoint,
 } from './operations/documents.ts';
+import { tradeBatchEndpoint } from './trading/batch.ts';
 import type { EndpointSpec } from './endpoint.ts';
 import { tokenImageEndpoint } from './tokens/image.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations/operations.ts';
@@ -42,6 +43,7 @@ export const endpoints: readonly EndpointSpec[] = [
   quoteEndpoint,
   tradeBuyEndpoint,
   tradeSellEndpoint,
+  tradeBatchEndpoint,
   transactionBuyEndpoint,
   transactionSellEndpoint,
   transactionSendEndpoint,

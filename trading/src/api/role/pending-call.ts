@@ -1,3 +1,4 @@
+import { isRecord } from '@sluice/shared/solana/encoding/json-forms.ts';
 import type { OrderAnswer } from '../order-call.ts';
 import type { HandedCall } from './handed-record.ts';
 
@@ -21,6 +22,13 @@ function uncertain(idempotencyKey: string | null): OrderAnswer {
       'The gateway that holds the trading role did not answer in time, so the order may or may not be placed. Send it again with the Idempotency-Key in details: it is placed at most once.',
     details: { idempotencyKey },
   };
+}
+
+/** Whether everything that was asked for was done. Otherwise a later holder of the role may do it, or the rest of a batch. */
+function isWhole(answer: OrderAnswer): boolean {
+  if ('error' in answer) return false;
+  const results = 'json' in answer && isRecord(answer.json) ? answer.json['results'] : null;
+  return !Array.isArray(results) || results.every((result) => isRecord(result) && 'orderId' in result);
 }
 
 interface CertainAnswer {
@@ -71,7 +79,7 @@ export class PendingCall {
   answered(fence: number, answer: OrderAnswer | null): void {
     this.#open.delete(fence);
     if (answer === null) return;
-    if (!('error' in answer)) return this.resolve(answer);
+    if (isWhole(answer)) return this.resolve(answer);
     if (!this.#maySpend || this.#open.size === 0) return this.resolve(answer);
     // A later holder will answer. An earlier holder has ended or is late, so it is unknown what it did.
     if ([...this.#open].every((open) => open < fence)) this.#resolveUncertain();

@@ -210,7 +210,8 @@ export type OrderObject = Static<typeof OrderObject>;
 const idempotent =
   'A repeated request with the same `Idempotency-Key` and body returns the same order, for at least 24 hours, and until the order is no longer open. Hours in which no gateway runs do not count. This is also true after a crash. The answer then has the current state of the order and the header `Idempotency-Replayed: true`.';
 const refusals = ['INVALID_MINT', 'INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', 'NOT_FOUND'] as const;
-const spending = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_MISMATCH', 'UPSTREAM_UNAVAILABLE', 'TRADING_HALTED'] as const;
+/** Errors of every call that may spend. */
+export const spendingErrors = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_MISMATCH', 'UPSTREAM_UNAVAILABLE', 'TRADING_HALTED'] as const;
 
 const trade = {
   method: 'POST',
@@ -220,7 +221,7 @@ const trade = {
   tag: 'trading',
   description: `Quotes the trade, builds and simulates the transaction, signs it with a custodial wallet, stores the order and sends it. The order is then followed to its end. It is stored before any node receives the signed transaction. ${idempotent}`,
   answer: TradeAnswer,
-  errors: [...refusals, ...spending],
+  errors: [...refusals, ...spendingErrors],
 } as const;
 
 export const tradeBuyEndpoint = defineEndpoint({
@@ -276,7 +277,7 @@ export const transactionSendEndpoint = defineEndpoint({
   description: `The signatures are verified, and the transaction is simulated first. If you send the same transaction twice, sluice creates only one order. A transaction with a durable nonce instead of a blockhash is refused. So is one whose blockhash has expired (\`TRANSACTION_EXPIRED\`): build it again. ${idempotent}`,
   body: SendBody,
   answer: SendAnswer,
-  errors: ['INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'TRANSACTION_EXPIRED', 'SIMULATION_FAILED', ...spending],
+  errors: ['INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'TRANSACTION_EXPIRED', 'SIMULATION_FAILED', ...spendingErrors],
 });
 
 const orderRead = {

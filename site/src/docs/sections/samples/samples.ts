@@ -13,6 +13,7 @@ const clientMethods: Readonly<Record<string, string>> = {
   quote: 'quote',
   tradeBuy: 'buy',
   tradeSell: 'sell',
+  tradeBatch: 'batch',
   tradeOrder: 'order',
   tradeOrders: 'orders',
   tokenInfo: 'tokenInfo',

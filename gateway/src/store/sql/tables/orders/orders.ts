@@ -146,7 +146,15 @@ async function orderById(sql: Sql, id: string): Promise<StoredOrder | null> {
   return row === null ? null : readOrder(row);
 }
 
+/** An order of a request for several also needs that the key of the request was not used for another one. */
 async function lookUp(sql: Sql, owner: string, use: IdempotencyUse): Promise<IdempotencyOutcome> {
+  const { requestKey } = use;
+  if (requestKey === undefined) return lookUpKey(sql, owner, use);
+  const whole = await lookUpKey(sql, owner, { ...use, key: requestKey });
+  return whole.kind === 'mismatch' ? whole : lookUpKey(sql, owner, use);
+}
+
+async function lookUpKey(sql: Sql, owner: string, use: IdempotencyUse): Promise<IdempotencyOutcome> {
   // One row, or more than one if a gateway of version 0.1.0 wrote them: there, a key could be used once at each endpoint.
   const ofKey = `SELECT o.*, k.endpoint, k.fingerprint FROM order_keys k JOIN orders o ON o.id = k.order_id
                  WHERE k.owner = ? AND k.idempotency_key = ?`;
@@ -178,8 +186,9 @@ async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promis
 }
 
 /** The second one is that of version 0.1.0, whose gateways may still run. */
-function lockKeys(owner: string, { endpoint, key }: IdempotencyUse): readonly string[] {
-  return [JSON.stringify([owner, key]), JSON.stringify([owner, endpoint, key])];
+function lockKeys(owner: string, { endpoint, key, requestKey }: IdempotencyUse): readonly string[] {
+  const whole = requestKey === undefined ? [] : [JSON.stringify([owner, requestKey])];
+  return [...whole, JSON.stringify([owner, key]), JSON.stringify([owner, endpoint, key])];
 }
 
 async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
@@ -212,9 +221,16 @@ async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: Ord
   return { kind: 'stored', order: stored };
 }
 
-async function addKey(sql: Sql, owner: string, { endpoint, key, fingerprint }: IdempotencyUse, order: StoredOrder): Promise<void> {
-  const { id, createdAtMs } = order;
-  await insertRow(sql, 'order_keys', { owner, endpoint, idempotency_key: key, fingerprint, order_id: id, used_at_ms: createdAtMs });
+/** The key of a request for several belongs to the first of its orders that is stored. */
+async function addKey(
+  sql: Sql,
+  owner: string,
+  { endpoint, key, fingerprint, requestKey }: IdempotencyUse,
+  { id, createdAtMs }: StoredOrder,
+): Promise<void> {
+  const values = { owner, endpoint, fingerprint, order_id: id, used_at_ms: createdAtMs };
+  await insertRow(sql, 'order_keys', { ...values, idempotency_key: key });
+  if (requestKey !== undefined) await insertRow(sql, 'order_keys', { ...values, idempotency_key: requestKey }, 'ON CONFLICT DO NOTHING');
 }
 
 async function addEvent(sql: Sql, { id, version, state, updatedAtMs }: OpenOrder, changed: readonly string[]): Promise<void> {
