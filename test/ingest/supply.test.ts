@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { addressBytes } from '@sluice/shared/solana/addresses/pda.ts';
 import { token2022Program, tokenProgram, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
@@ -136,6 +137,23 @@ describe('the supply of other coins', () => {
     take(harness, pumpProgram, [curveBuy()], received(3_600_000));
     expect(worth(harness, last(harness, 'trade'))).toBe(1_000_000_000);
     expect(harness.calls).toHaveLength(1);
+  });
+
+  it('is read for the next trade if the pair was contested and forgotten during the request', async () => {
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    const harness = createHarness({
+      accounts: new Map([[curveAddress, accountJson(pumpProgram, curveAccountBytes())]]),
+      answer: () => held,
+    });
+    const signature = take(harness, pumpProgram, [curveBuy()]);
+    await until('the request', () => harness.calls.length === 1);
+    expect(harness.pipeline.unlearn(signature)).not.toBeNull();
+    answer();
+    // All that waits for the answer goes on.
+    await pause(20);
+    take(harness, pumpProgram, [curveBuy()]);
+    await until('the supply', () => supplyOf(harness) !== null);
   });
 
   it('is read again from the mint if the pool is reversed, or its trades do not show the supply', async () => {

@@ -91,7 +91,9 @@ export class PoolResolver {
    * `atMs` is the time of a trade in the pool.
    */
   requestSupplyIfDue(pool: Pool, atMs: number): void {
-    const token = pool.token!;
+    const { token } = pool;
+    // The pair was contested, and forgotten while its supply was read.
+    if (token === null) return;
     if (token.supplyByMint ? atMs - token.supplyAtMs < supplyFreshForMs : token.supply !== null) return;
     if (pool.supplyAsked || this.#supplies >= maxSupplies || this.isHopeless(pool)) return;
     void this.#learnSupply(pool, pool.isCurve && !token.supplyByMint ? pool.address : token.mint, atMs);
