@@ -378,7 +378,16 @@ describe('a migration', () => {
     rig.add('here', { when: { kind: 'migration' } });
     rig.add('elsewhere', { mint: 'other', when: { kind: 'migration' } });
     const us = rig.wallMs * 1000;
-    const event = { kind: 'migration', mint, id: 'm', slot: rig.slot, isSettled: false, atMs: rig.wallMs, receivedUs: us, publishedUs: us } as const;
+    const event = {
+      kind: 'migration',
+      mint,
+      id: 'm',
+      slot: rig.slot,
+      isSettled: false,
+      atMs: rig.wallMs,
+      receivedUs: us,
+      publishedUs: us,
+    } as const;
     rig.index.note({ ...event, offset: 1 }, rig.nowMs, rig.wallMs);
     expect(rig.take()).toMatchObject([{ id: 'here', mint, cause: null, position: { epoch: 'epoch', offset: 1 } }]);
     rig.pass(slotMs);

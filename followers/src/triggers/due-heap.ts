@@ -40,10 +40,10 @@ export class DueHeap<Item> {
   }
 
   /** Drops the others. */
-  keep(isKept: (item: Item, dueMs: number) => boolean): void {
-    const kept = this.#items.flatMap((item, at) => (isKept(item, this.#times[at]!) ? [{ item, dueMs: this.#times[at]! }] : []));
+  retain(isNeeded: (item: Item, dueMs: number) => boolean): void {
+    const needed = this.#items.flatMap((item, at) => (isNeeded(item, this.#times[at]!) ? [{ item, dueMs: this.#times[at]! }] : []));
     this.#items.length = this.#times.length = 0;
-    for (const { item, dueMs } of kept) this.push(item, dueMs);
+    for (const { item, dueMs } of needed) this.push(item, dueMs);
   }
 
   #sink(item: Item, dueMs: number): void {

@@ -142,7 +142,7 @@ export class EventWatches {
     }
   }
 
-  /** The firing that an event began is stored, or is not wanted. */
+  /** The firing that an event began is stored, or is not needed. */
   stored(met: Met): void {
     this.#pinned.delete(met);
   }

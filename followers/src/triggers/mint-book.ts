@@ -112,12 +112,12 @@ export class MintBook implements PriceContext {
     }
   }
 
-  /** The log lost entries, or the state begins anew. */
+  /** The log lost entries, or the state begins again. */
   lose(nowMs: number, wallMs: number): void {
     this.watchingSinceMs = wallMs;
     this.#awaited.clear();
     this.#awaitedCount = 0;
-    this.#reads.keep(() => false);
+    this.#reads.retain(() => false);
     for (const prices of this.#mints.values()) {
       prices.lose(nowMs);
       this.#reads.push(prices, nowMs);
@@ -164,7 +164,7 @@ export class MintBook implements PriceContext {
     prices.takeRead(isDead ? { ...read, tick: null } : read, nowMs);
     this.#note(prices);
     const againMs = prices.processed.tick === null ? readAgainMs.unpriced : readAgainMs.facts;
-    this.#reads.keep((other) => other !== prices);
+    this.#reads.retain((other) => other !== prices);
     if (prices.processed.tick === null || prices.needsFacts) this.#reads.push(prices, nowMs + againMs);
   }
 
@@ -197,7 +197,7 @@ export class MintBook implements PriceContext {
     if (dueMs >= lane.dueMs) return;
     lane.dueMs = dueMs;
     this.#lanes.push(lane, dueMs);
-    if (this.#lanes.length > mostStale + 2 * this.#mints.size) this.#lanes.keep((one, atMs) => one.dueMs === atMs);
+    if (this.#lanes.length > mostStale + 2 * this.#mints.size) this.#lanes.retain((one, atMs) => one.dueMs === atMs);
   }
 
   #endSlot(slot: number, all: Set<MintPrices>): void {

@@ -169,7 +169,7 @@ export class MintPrices {
     }
   }
 
-  /** The value of a metric at a tick, in whatever pool; null if it is unknown. */
+  /** The value of a metric at a tick, even if its pool is too shallow; null if it is unknown. */
   valueAt({ price, unit, curve }: PriceTick, metric: PriceMetric): number | null {
     const inUnit = unitOf(metric);
     if (inUnit === null) return progressOf(this.goal, curve);

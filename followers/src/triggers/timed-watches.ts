@@ -29,7 +29,7 @@ export class TimedWatches {
   remove(timed: TimedWatch): void {
     timed.isGone = true;
     if (++this.#gone <= mostGone + (this.#heap.length >> 1)) return;
-    this.#heap.keep(({ isGone }) => !isGone);
+    this.#heap.retain(({ isGone }) => !isGone);
     this.#gone = 0;
   }
 

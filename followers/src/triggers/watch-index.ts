@@ -12,6 +12,8 @@ import type { AccountTrade, Met, Migration, PriceRead, PriceTick, Watch } from '
 
 /** Watches at one time. Another one is refused. */
 const mostWatches = 500_000;
+/** Met conditions that a call of `takeMet` may pass over. */
+const mostRefused = 2_000;
 /** Epochs of the log whose positions are compared. */
 const mostEpochs = 16;
 /** An `at` or `every` that is met this long after its time is `late`. */
@@ -112,7 +114,13 @@ export class WatchIndex {
     }
     const prices = this.#mints.use(mint!, this.#nowMs);
     if (when.kind === 'profit') {
-      const profit: ProfitWatch = { kind: 'profit', watch: { ...watch, when }, holdsFromMs: this.#holdsFrom(watch), armed: null, reason: null };
+      const profit: ProfitWatch = {
+        kind: 'profit',
+        watch: { ...watch, when },
+        holdsFromMs: this.#holdsFrom(watch),
+        armed: null,
+        reason: null,
+      };
       this.#byId.set(id, profit);
       this.#armProfit(profit, this.#profits.add(profit), prices);
     } else {
@@ -174,20 +182,26 @@ export class WatchIndex {
   }
 
   /**
-   * Takes up to `limit` met conditions, the earliest first. Those that `mayTake` refuses stay met. What is taken is not watched any more, except trades of
-   * an account that may fire several times.
+   * Takes up to `limit` met conditions, the earliest first. Those that `mayTake` refuses stay met; if it refuses many, the next call begins with others. What is
+   * taken is not watched any more, except trades of an account that may fire several times.
    */
   takeMet(limit: number, mayTake: (id: string) => boolean = () => true): Met[] {
     const taken: Met[] = [];
+    const refused: [id: string, entry: Entry][] = [];
     for (const [id, entry] of this.#met) {
-      if (taken.length >= limit) break;
-      if (!mayTake(id)) continue;
-      taken.push(this.#take(id, entry));
+      if (taken.length >= limit || refused.length >= mostRefused) break;
+      if (mayTake(id)) taken.push(this.#take(id, entry));
+      else refused.push([id, entry]);
+    }
+    if (refused.length < mostRefused) return taken;
+    for (const [id, entry] of refused) {
+      this.#met.delete(id);
+      this.#met.set(id, entry);
     }
     return taken;
   }
 
-  /** The firing that an event began is stored, or is not wanted. The checkpoint may pass the event. */
+  /** The firing that an event began is stored, or is not needed. The checkpoint may pass the event. */
   stored(met: Met): void {
     this.#events.stored(met);
   }
@@ -204,14 +218,12 @@ export class WatchIndex {
     for (const prices of this.#mints.changed) {
       if (reasons.size >= limit) break;
       this.#mints.changed.delete(prices);
-      for (const { lanes } of [prices.processed, prices.confirmed]) {
-        for (const lane of lanes) {
-          for (const armed of lane.watches()) {
-            const reason = armed.isGone ? armed.reason : reasonOf(armed, prices, this.#mints.solUsd);
-            if (reason === armed.reason) continue;
-            armed.reason = reason;
-            reasons.set(armed.id, reason);
-          }
+      for (const lane of [...prices.processed.lanes, ...prices.confirmed.lanes]) {
+        for (const armed of lane.watches()) {
+          const reason = armed.isGone ? armed.reason : reasonOf(armed, prices, this.#mints.solUsd);
+          if (reason === armed.reason) continue;
+          armed.reason = reason;
+          reasons.set(armed.id, reason);
         }
       }
     }
