@@ -219,9 +219,10 @@ function tradeOf(
 ): QuotedTrade | QuoteRefusal {
   const exact = side === 'buy' ? 'quoteIn' : 'baseIn';
   if (amount.kind === 'part') {
-    const { ppm, most } = amount;
-    const whole = partOf(balance, ppm);
-    const part = most === undefined || whole < most ? whole : most;
+    const { ppm, most, mostCoins } = amount;
+    const coins = mostCoins === undefined ? null : rawAmount(mostCoins, decimals);
+    if (coins?.ok === false) return wrongFields({ maxAmount: coins.fault });
+    const part = [most, coins?.raw].reduce<bigint>((least, one) => (one !== undefined && one < least ? one : least), partOf(balance, ppm));
     if (part > 0n) return { exact, amount: part };
     if (balance === 0n) return tooLittle('tokens', 0n, 1n, decimals, mint);
     return wrongFields({ amount: `is too small: this part of the balance of ${balance} raw units is less than one unit` });

@@ -6,12 +6,12 @@ import { partsPerMillion, rawAmount } from './amounts.ts';
 /**
  * How much to trade. `ui`: whole coins, of the quote coin for a buy and of the token for a sell. `coins`: whole coins of the named coin, as a
  * decimal text; decimals beyond those of the coin are cut off. `part`: parts per million of the wallet's balance,
- * but at most `most`, a raw amount.
+ * but at most `most`, a raw amount, and `mostCoins`, whole coins.
  */
 export type OrderAmount =
   | { readonly kind: 'ui'; readonly value: number }
   | { readonly kind: 'coins'; readonly of: 'base' | 'sol'; readonly text: string }
-  | { readonly kind: 'part'; readonly ppm: bigint; readonly publicKey: string; readonly most?: bigint };
+  | { readonly kind: 'part'; readonly ppm: bigint; readonly publicKey: string; readonly most?: bigint; readonly mostCoins?: number };
 
 /** A requested quote, after all checks that need no chain. */
 export interface QuoteRequest {
