@@ -40,6 +40,8 @@ export function notStored(
     // Another order took it after this one was checked.
     case 'short':
       return shortOnPaper(outcome, terms);
+    case 'fenced':
+      return { error: 'UPSTREAM_UNAVAILABLE', message: 'Another gateway runs the triggers now.', retryAfterSeconds: 1 };
     case 'full':
       return {
         error: 'FORBIDDEN',

@@ -159,7 +159,8 @@ function knownBefore(
     case 'over_day_limit':
     case 'short':
     case 'full':
-      throw new Error('an order without a reservation or a paper balance was refused for one');
+    case 'fenced':
+      throw new Error('an order without a reservation, a paper balance or a trigger was refused for one');
   }
 }
 

@@ -4,7 +4,7 @@ import { errorTable } from '@sluice/shared/wire/errors.ts';
 import type { ErrorCode } from '@sluice/shared/wire/errors.ts';
 import { endOfKeyMs } from '@sluice/gateway/auth/api-keys.ts';
 import { ownerOf, type IdempotencyUse, type Owner, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
-import type { KeyTable } from '@sluice/gateway/store/sql/tables/keys.ts';
+import type { Store } from '@sluice/gateway/store/store.ts';
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { StoredTrigger } from '@sluice/gateway/store/trigger-model/trigger.ts';
@@ -39,14 +39,14 @@ export interface AttemptParts {
   readonly placeOrder: PlaceOrder;
   readonly venues: readonly Venue[];
   readonly orders: Pick<OrderTable, 'byId' | 'lookUp'>;
-  readonly keys: Pick<KeyTable, 'byId'>;
+  readonly keys: Pick<Store['keys'], 'byId'>;
   readonly nowMs: () => number;
   readonly log: Pick<Logger, 'error'>;
 }
 
 /** The use of the key of the current attempt. Its body is the trigger, not the amounts: they follow from the moment at which it is placed. */
-function useOf(trigger: StoredTrigger): IdempotencyUse {
-  return { endpoint: 'trigger', key: attemptKey(trigger), fingerprint: createHash('sha256').update(trigger.id).digest() };
+function useOf(trigger: StoredTrigger, triggerTerm: number): IdempotencyUse {
+  return { endpoint: 'trigger', key: attemptKey(trigger), fingerprint: createHash('sha256').update(trigger.id).digest(), triggerTerm };
 }
 
 function ofTrigger({ keyId, accountId }: StoredTrigger): Owner {
@@ -60,6 +60,8 @@ export function seenOrder({ id, state, fill, error }: Pick<StoredOrder, 'id' | '
 
 /** Places the orders of triggers: each attempt at most once, whatever happened to an earlier call for it. */
 export class Attempts {
+  /** The orders are stored only while this term is the newest one. */
+  term = 0;
   readonly #parts: AttemptParts;
   readonly #keys = new Map<string, { readonly readAtMs: number; readonly refusal: Promise<Refusal | null> }>();
 
@@ -69,7 +71,7 @@ export class Attempts {
 
   /** The order of the current attempt, if it is stored. Rejects if the store does not answer. */
   async stored(trigger: StoredTrigger): Promise<SeenOrder | null> {
-    const known = await this.#parts.orders.lookUp(ownerOf(trigger), useOf(trigger));
+    const known = await this.#parts.orders.lookUp(ownerOf(trigger), useOf(trigger, this.term));
     return known.kind === 'replay' ? seenOrder(known.order) : null;
   }
 
@@ -93,7 +95,7 @@ export class Attempts {
     if (refused !== null) return refused;
     const request = tradeRequestOf(trigger, venues);
     if ('error' in request) return request;
-    const outcome = await placeOrder(ofTrigger(trigger), request, useOf(trigger));
+    const outcome = await placeOrder(ofTrigger(trigger), request, useOf(trigger, this.term));
     if ('error' in outcome) return outcome;
     const { orderId } = outcome.answer;
     const order = orderId === null ? null : await orders.byId(orderId);

@@ -1,11 +1,12 @@
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { TriggerTable } from '@sluice/gateway/store/sql/tables/triggers/triggers.ts';
-import { isEnded, type StoredTrigger } from '@sluice/gateway/store/trigger-model/trigger.ts';
+import type { StoredTrigger } from '@sluice/gateway/store/trigger-model/trigger.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
-import { Attempts, seenOrder, type AttemptParts } from './attempts.ts';
+import { Attempts, type AttemptParts } from './attempts.ts';
 import { Firings } from './firings.ts';
 import type { LifeStep, SeenOrder } from './life.ts';
 import { OpenTriggers, type LiveTrigger } from './open-triggers.ts';
@@ -152,6 +153,7 @@ export class TriggerEngine {
     const { table, paper, openWatch, clock, log } = this.#parts;
     const startedMs = clock.steadyMs();
     const number = await table.openTerm(paper);
+    this.#attempts.term = number;
     const loaded: StoredTrigger[] = [];
     for (let after: string | null = null; ;) {
       const page: readonly StoredTrigger[] = await table.open(paper, after, pageSize);
@@ -225,11 +227,14 @@ export class TriggerEngine {
     this.#firings.abandon(live);
     if (when.kind === 'filled') return this.#orders.await(live, when.orderId);
     // Trades of an account are watched all the time.
-    if (isNew || when.kind !== 'account') this.#term?.watch.add(watchOf(live.trigger));
+    if (!isNew && when.kind === 'account') return;
+    const watch = watchOf(live.trigger);
+    if (watch !== null) this.#term?.watch.add(watch);
   }
 
   #onStored(live: LiveTrigger, { next, change }: LifeStep): void {
     this.#parts.stats.changed(change);
+    if (change.state !== undefined) this.#taken(live);
     switch (next) {
       case 'place':
         return this.#firings.add(live);
@@ -256,7 +261,7 @@ export class TriggerEngine {
     for (const live of this.#orders.filled) {
       if (!this.#firings.mayBegin(live)) continue;
       this.#orders.filled.delete(live);
-      this.#fire(live, { cause: null, late: false });
+      this.#fire(live, null);
     }
     for (const live of this.#open.withQueue) {
       if (live.trigger.state !== 'armed' || live.metAtMs !== null || !this.#firings.mayBegin(live)) continue;
@@ -276,14 +281,27 @@ export class TriggerEngine {
     return true;
   }
 
-  #fire(live: LiveTrigger, met: Pick<Met, 'cause' | 'late'>): void {
-    if (live.trigger.state !== 'armed' || live.metAtMs !== null) return this.#open.queue(live, met);
-    live.metAtMs = this.#parts.clock.steadyMs();
+  /** `met`: null if its order has filled. */
+  #fire(live: LiveTrigger, met: Met | null): void {
+    if (live.trigger.state !== 'armed' || live.metAtMs !== null) {
+      if (met !== null && !this.#open.queue(live, met)) this.#term?.watch.stored(met);
+      return;
+    }
+    const publishedUs = live.trigger.terms.holdMs === 0 ? (met?.publishedUs ?? null) : null;
+    const sinceMs = publishedUs === null ? 0 : Math.max(0, (nowUs() - publishedUs) / 1_000);
+    live.met = met;
+    live.metAtMs = this.#parts.clock.steadyMs() - sinceMs;
     this.#firings.begin(live);
-    this.#term?.writer.note(live, { kind: 'met', cause: met.cause, late: met.late }, () => {
+    this.#term?.writer.note(live, { kind: 'met', cause: met?.cause ?? null, late: met?.late ?? false }, () => {
+      this.#taken(live);
       live.metAtMs = null;
       if (live.trigger.state !== 'firing') this.#firings.abandon(live);
     });
+  }
+
+  #taken(live: LiveTrigger): void {
+    if (live.met !== null) this.#term?.watch.stored(live.met);
+    live.met = null;
   }
 
   #tick(): void {

@@ -23,21 +23,21 @@ export function familyParts(live: LiveTrigger, event: TriggerEvent, atMs: number
   return parts;
 }
 
-function armChildren({ trigger: { id, terms } }: LiveTrigger, amount: bigint, atMs: number, open: OpenTriggers, parts: FamilyPart[]): void {
-  const left = new Set(open.childrenOf(id));
-  const amounts = ladderParts(terms.then, amount);
-  for (const [index, listed] of terms.then.entries()) {
-    const text = JSON.stringify(listed);
-    // One that was cancelled meanwhile is missing. Its part stays with the wallet.
-    const live = [...left].find((child) => JSON.stringify(child.trigger.terms) === text);
-    if (live === undefined) continue;
-    left.delete(live);
-    add({ live, event: { kind: 'parent_filled', parentAmount: String(amounts[index]) } }, atMs, parts);
-  }
+function armChildren({ trigger }: LiveTrigger, amount: bigint, atMs: number, open: OpenTriggers, parts: FamilyPart[]): void {
+  const children = trigger.terms.childIds.map((id) => open.get(id) ?? null);
+  const amounts = ladderParts(
+    children.map((child) => child?.trigger.terms ?? null),
+    amount,
+  );
+  for (const [index, live] of children.entries())
+    if (live !== null) add({ live, event: { kind: 'parent_filled', parentAmount: String(amounts[index]) } }, atMs, parts);
 }
 
 function endChildren({ trigger }: LiveTrigger, atMs: number, open: OpenTriggers, parts: FamilyPart[]): void {
-  for (const child of open.childrenOf(trigger.id)) if (child.trigger.state === 'waiting') end(child, atMs, open, parts);
+  for (const id of trigger.terms.childIds) {
+    const child = open.get(id);
+    if (child?.trigger.state === 'waiting') end(child, atMs, open, parts);
+  }
 }
 
 function end(live: LiveTrigger, atMs: number, open: OpenTriggers, parts: FamilyPart[]): void {

@@ -6,12 +6,14 @@ const allPpm = 1_000_000n;
 /**
  * Divides the tokens that an order bought among the triggers that are armed by it; returns one part for each, in raw units. A share in percent
  * begins where the share before it ends, so shares that add up to 100 % add up to all tokens, to the unit. Triggers of one group with equal
- * shares have the same part, because only one of them fires. Where the shares exceed 100 %, the next one begins at 0 again.
+ * shares have the same part, because only one of them fires. Where the shares exceed 100 %, the next one begins at 0 again. Null: one that has ended.
  */
-export function ladderParts(children: readonly Pick<TriggerTerms, 'order' | 'ocoGroup'>[], amount: bigint): readonly bigint[] {
+export function ladderParts(children: readonly (Pick<TriggerTerms, 'order' | 'ocoGroup'> | null)[], amount: bigint): readonly bigint[] {
   const ofGroup = new Map<string, bigint>();
   let fromPpm = 0n;
-  return children.map(({ order, ocoGroup }) => {
+  return children.map((child) => {
+    if (child === null) return 0n;
+    const { order, ocoGroup } = child;
     const ppm = typeof order.amount === 'string' && order.side === 'sell' ? partsPerMillion(order.amount) : null;
     if (ppm === null) return amount;
     const name = ocoGroup === null ? null : `${ppm}:${ocoGroup}`;

@@ -52,7 +52,7 @@ export interface LifeStep {
 /** The progress of a trigger that is armed at `nowMs`. */
 export function initialProgress({ when }: Pick<TriggerTerms, 'when'>, nowMs: number, parentAmount: string | null = null): TriggerProgress {
   const nextAtMs = when.kind === 'every' ? nowMs + when.everyMs : null;
-  return { ...noProgress, nextAtMs, parentAmount };
+  return { ...noProgress, armedAtMs: nowMs, nextAtMs, parentAmount };
 }
 
 /** The `Idempotency-Key` of the order of the current attempt. */
@@ -81,7 +81,11 @@ export function advance(trigger: StoredTrigger, event: TriggerEvent, atMs: numbe
   }
 }
 
-function step(next: LifeStep['next'], change: TriggerChange, more: Partial<Pick<LifeStep, 'armChildrenWith' | 'endsGroup'>> = {}): LifeStep {
+function step(
+  next: LifeStep['next'],
+  change: TriggerChange,
+  more: Partial<Pick<LifeStep, 'armChildrenWith' | 'endsGroup'>> = {},
+): LifeStep {
   return { next, change, armChildrenWith: null, endsGroup: false, ...more };
 }
 
@@ -149,7 +153,7 @@ function afterOrder(trigger: StoredTrigger, { id, state, fill, error }: SeenOrde
     case 'confirmed':
     case 'finalized':
       // Its children sell what it bought, so they wait until that is known.
-      if (fill === null && trigger.terms.then.length > 0) return step('follow', { ...change, waitingFor: 'fill' });
+      if (fill === null && trigger.terms.childIds.length > 0) return step('follow', { ...change, waitingFor: 'fill' });
       return filled(trigger, change, fill?.baseAmount ?? 0n, atMs);
     case 'failed':
     case 'expired':
@@ -169,7 +173,7 @@ function noOrder(state: 'failed' | 'expired'): TriggerError {
 
 function filled(trigger: StoredTrigger, change: TriggerChange, baseAmount: bigint, atMs: number): LifeStep {
   const { terms, progress } = trigger;
-  const more = { endsGroup: terms.ocoGroup !== null, armChildrenWith: terms.then.length > 0 ? baseAmount : null };
+  const more = { endsGroup: terms.ocoGroup !== null, armChildrenWith: terms.childIds.length > 0 ? baseAmount : null };
   const all = { ...change, error: null, waitingFor: null };
   const over = { ...progress, firingSinceMs: null };
   if (trigger.cancelAsked || progress.firing >= timesOf(terms.when)) return step('ended', { ...all, state: 'fired', progress: over }, more);

@@ -6,7 +6,9 @@ export interface LiveTrigger {
   /** As stored last. */
   trigger: StoredTrigger;
   /** Trades of a followed account that came while an order of an earlier one was on its way. Bounded by the `times` of the trigger. */
-  readonly queued: Pick<Met, 'cause' | 'late'>[];
+  readonly queued: Met[];
+  /** What fires it, until that is stored. */
+  met: Met | null;
   /** When it was found that its condition holds, on the steady clock; null until then, after its order was sent, and after a restart. */
   metAtMs: number | null;
   /** When its next attempt is due, and the earliest time that the last refusal allows for it, on the steady clock. */
@@ -17,7 +19,6 @@ export interface LiveTrigger {
 /** All triggers that have not ended, with their relations. It is bounded by the limits of the plans. */
 export class OpenTriggers {
   readonly #byId = new Map<string, LiveTrigger>();
-  readonly #children = new Map<string, Set<string>>();
   readonly #groups = new Map<string, Set<string>>();
   /** Of each group that has one: the trigger whose order is on its way. */
   readonly #holders = new Map<string, string>();
@@ -44,10 +45,9 @@ export class OpenTriggers {
       known.trigger = trigger;
       return known;
     }
-    const live: LiveTrigger = { trigger, queued: [], metAtMs: null, againAtMs: 0, notBeforeMs: 0 };
-    const { id, parentId } = trigger;
+    const live: LiveTrigger = { trigger, queued: [], met: null, metAtMs: null, againAtMs: 0, notBeforeMs: 0 };
+    const { id } = trigger;
     this.#byId.set(id, live);
-    if (parentId !== null) addTo(this.#children, parentId, id);
     const group = groupOf(trigger);
     if (group !== null) addTo(this.#groups, group, id);
     return live;
@@ -55,32 +55,28 @@ export class OpenTriggers {
 
   forget(live: LiveTrigger): void {
     const { trigger } = live;
-    const { id, parentId } = trigger;
+    const { id } = trigger;
     this.#byId.delete(id);
     this.withQueue.delete(live);
     this.release(trigger);
-    if (parentId !== null) removeFrom(this.#children, parentId, id);
     const group = groupOf(trigger);
     if (group !== null) removeFrom(this.#groups, group, id);
   }
 
-  /** A followed account traded again while an order of an earlier trade was on its way. */
-  queue(live: LiveTrigger, met: LiveTrigger['queued'][number]): void {
+  /** A followed account traded again while an order of an earlier trade was on its way. False: this trade does not fire. */
+  queue(live: LiveTrigger, met: Met): boolean {
     const { when } = live.trigger.terms;
-    if (when.kind !== 'account' || live.trigger.progress.firing + live.queued.length >= when.times) return;
+    if (when.kind !== 'account' || live.trigger.progress.firing + live.queued.length >= when.times) return false;
     live.queued.push(met);
     this.withQueue.add(live);
+    return true;
   }
 
   /** The next trade that is queued. */
-  unqueue(live: LiveTrigger): LiveTrigger['queued'][number] | undefined {
+  unqueue(live: LiveTrigger): Met | undefined {
     const next = live.queued.shift();
     if (live.queued.length === 0) this.withQueue.delete(live);
     return next;
-  }
-
-  childrenOf(id: string): readonly LiveTrigger[] {
-    return this.#all(this.#children.get(id));
   }
 
   /** The others of its group, without its own children. */

@@ -127,8 +127,9 @@ export class OrdersOfTriggers {
   }
 
   /** What children sell is bounded by the balance, so a quote is good enough. */
-  #quotedFill({ state, updatedAtMs, quoteJson }: StoredOrder): SeenOrder['fill'] {
+  #quotedFill({ state, terms, updatedAtMs, quoteJson }: StoredOrder): SeenOrder['fill'] {
     if (state !== 'finalized' || quoteJson === null || this.#options.nowMs() - updatedAtMs < fillWithinMs) return null;
-    return { baseAmount: BigInt((JSON.parse(quoteJson) as QuoteObject).baseAmount) };
+    const { inAmount, outAmount } = JSON.parse(quoteJson) as QuoteObject;
+    return { baseAmount: BigInt(terms?.side === 'sell' ? inAmount : outAmount) };
   }
 }

@@ -1,6 +1,7 @@
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
 import { buyLimits } from '@sluice/shared/wire/rest/quote.ts';
+import type { SellBody } from '@sluice/shared/wire/rest/trade.ts';
 import type { StoredTrigger, TriggerOrder } from '@sluice/gateway/store/trigger-model/trigger.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { readTradeRequest, type TradeRequest } from '../prepare/request.ts';
@@ -17,7 +18,10 @@ export function partOfTrade(amount: TriggerOrder['amount']): bigint | null {
 }
 
 /** The order that a trigger places now, or why it cannot be placed. Its amount depends on what fired the trigger, and on what its parent bought. */
-export function tradeRequestOf({ terms, progress }: Pick<StoredTrigger, 'terms' | 'progress'>, venues: readonly Venue[]): TradeRequest | QuoteRefusal {
+export function tradeRequestOf(
+  { terms, progress }: Pick<StoredTrigger, 'terms' | 'progress'>,
+  venues: readonly Venue[],
+): TradeRequest | QuoteRefusal {
   const { side, amount, maxAmount, mint: named, ...order } = terms.order;
   const { cause, parentAmount } = progress;
   const mint = named ?? cause?.mint;
@@ -26,11 +30,15 @@ export function tradeRequestOf({ terms, progress }: Pick<StoredTrigger, 'terms' 
   const share = partOfTrade(amount);
   // Any valid amount stands for the one that replaces it.
   const body = { ...order, mint, amount: share === null ? amount : buyLimits.min };
-  const request = readTradeRequest(side, side === 'buy' ? { ...body, amount: Number(body.amount) } : body, venues);
+  // Checked when the trigger was armed.
+  const request = readTradeRequest(side, body as SellBody, venues);
   if ('error' in request) return request;
   if (share !== null) {
     if (cause === null) return wrongFields({ amount: 'is a part of a trade, but no trade fired the trigger' });
-    const of = side === 'buy' ? boughtShare(BigInt(cause.quoteAmount), share, maxAmount) : soldShare(BigInt(cause.baseAmount), share, publicKey, maxAmount);
+    const of =
+      side === 'buy'
+        ? boughtShare(BigInt(cause.quoteAmount), share, maxAmount)
+        : soldShare(BigInt(cause.baseAmount), share, publicKey, maxAmount);
     return 'error' in of ? of : { ...request, order: { ...request.order, amount: of } };
   }
   if (side === 'buy' || typeof amount === 'number' || parentAmount === null) return request;

@@ -1,11 +1,11 @@
-import type { StoredTrigger, TriggerCondition, TriggerProgress } from '@sluice/gateway/store/trigger-model/trigger.ts';
+import type { StoredTrigger, TriggerCause, TriggerCondition } from '@sluice/gateway/store/trigger-model/trigger.ts';
 
-/** A condition that is watched. */
+/** A condition that is watched: all but that an order fills. */
 export interface Watch {
   readonly id: string;
   readonly mint: string | null;
   readonly side: 'buy' | 'sell';
-  readonly when: TriggerCondition;
+  readonly when: Exclude<TriggerCondition, { kind: 'filled' }>;
   readonly confirm: 'processed' | 'confirmed';
   readonly minDepthSol: number;
   readonly holdMs: number;
@@ -13,21 +13,22 @@ export interface Watch {
   readonly publicKey: string;
   readonly armedAtMs: number;
   readonly nextAtMs: number | null;
+  /** Trades of the account up to here have fired it already. */
+  readonly after: NonNullable<TriggerCause['position']> | null;
 }
 
 /** A condition that holds. */
 export interface Met {
   readonly id: string;
-  readonly mint: string;
-  readonly value: number | null;
-  readonly slot: number | null;
   readonly late: boolean;
-  readonly cause: TriggerProgress['cause'];
+  readonly cause: TriggerCause | null;
+  /** Unix microseconds of the event that decided; null if there is none. */
+  readonly publishedUs: number | null;
 }
 
 /** Watches conditions. What is met waits there until it is taken or its condition stops to hold. */
-export interface ConditionWatch {
-  add(watch: Watch): void;
+export interface ConditionWatch<Taken extends Met = Met> {
+  add(watch: Watch): unknown;
   remove(id: string): void;
   /** Time passes: `nowMs` of the steady clock, `wallMs` as Unix milliseconds. */
   tick(nowMs: number, wallMs: number, solUsd: number | null): void;
@@ -35,14 +36,19 @@ export interface ConditionWatch {
    * Takes up to `limit` met conditions, the earliest first. Those that `mayTake` refuses stay met. What is taken is not watched any more, except trades of
    * an account, which may be met again.
    */
-  takeMet(limit: number, mayTake: (id: string) => boolean): readonly Met[];
+  takeMet(limit: number, mayTake: (id: string) => boolean): readonly Taken[];
+  /** The firing of what was taken is stored, or it does not fire. Until then the log is read again from there after a crash. */
+  stored(met: Taken): void;
   /** For up to `limit` triggers for which that changed since it was returned: why it waits, or null. */
   reasons(limit: number): ReadonlyMap<string, string | null>;
 }
 
-export function watchOf({ id, terms, progress, updatedAtMs }: StoredTrigger): Watch {
+/** Null: its order is followed instead. */
+export function watchOf({ id, terms, progress, createdAtMs }: StoredTrigger): Watch | null {
   const { order, when, confirm, minDepthSol, holdMs } = terms;
-  const { watermark, nextAtMs } = progress;
+  if (when.kind === 'filled') return null;
+  const { watermark, nextAtMs, armedAtMs, cause } = progress;
   const { mint, side, publicKey } = order;
-  return { id, mint, side, when, confirm, minDepthSol, holdMs, watermark, publicKey, armedAtMs: updatedAtMs, nextAtMs };
+  const moment = { watermark, publicKey, armedAtMs: armedAtMs ?? createdAtMs, nextAtMs, after: cause?.position ?? null };
+  return { id, mint, side, when, confirm, minDepthSol, holdMs, ...moment };
 }

@@ -123,6 +123,8 @@ export interface IdempotencyUse {
   readonly fingerprint: Uint8Array;
   /** Of an order that is one of several in a request: the key of the whole request. `key` then belongs to the order, and no client can send it. */
   readonly requestKey?: string;
+  /** Of an order that a trigger places: the term (`store.triggers`) in which it may be stored. */
+  readonly triggerTerm?: number;
 }
 
 /** The use of the order at this place in a request for several. A client's key has no spaces. */

@@ -47,8 +47,20 @@ export interface TriggerTerms {
   readonly expiresAtMs: number | null;
 }
 
+/** The trade of a followed account. */
+export interface TriggerCause {
+  readonly mint: string;
+  readonly eventId: string;
+  readonly baseAmount: string;
+  readonly quoteAmount: string;
+  /** Where the log has it, so that a replay does not count it twice. */
+  readonly position?: { readonly epoch: string; readonly offset: number } | null;
+}
+
 /** What changes while a trigger lives, and must survive a crash. */
 export interface TriggerProgress {
+  /** When it was armed, Unix ms; null while it waits for its parent. */
+  readonly armedAtMs: number | null;
   /** Firings that were begun. The idempotency key of an order is `trg:<id>:<firing>:<attempt>`. */
   readonly firing: number;
   readonly attempt: number;
@@ -59,13 +71,14 @@ export interface TriggerProgress {
   /** Next time of `every`. */
   readonly nextAtMs: number | null;
   /** What fired it: mint and amount of the followed trade, raw. */
-  readonly cause: { readonly mint: string; readonly eventId: string; readonly baseAmount: string; readonly quoteAmount: string } | null;
-  /** Raw tokens that the parent's order bought, of a child; `"100%"` means that amount. */
+  readonly cause: TriggerCause | null;
+  /** Its part of the tokens that the parent's order bought, raw, of a child; an amount in percent means that part. */
   readonly parentAmount: string | null;
 }
 
 /** What a trigger has before it fires for the first time. */
 export const noProgress: TriggerProgress = {
+  armedAtMs: null,
   firing: 0,
   attempt: 0,
   firingSinceMs: null,

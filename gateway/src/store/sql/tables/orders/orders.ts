@@ -9,6 +9,7 @@ import { claimOrders, type FollowClaim, type FollowingGateway } from './order-cl
 import { maxOrderRows, orderEvents, orderValues, readOrder } from './order-rows.ts';
 import { releaseSpend, reservations, reservedValues, reserveSpend, spentLamports } from './order-spend.ts';
 import type { OverDayLimit, SpendReservation } from './order-spend.ts';
+import { holdTerm, type Fenced } from '../triggers/trigger-terms.ts';
 import { movePaper, paperLock, type PaperMovement, type PaperRefusal } from './paper.ts';
 
 export interface OrderInsert {
@@ -29,7 +30,7 @@ export type IdempotencyOutcome =
   | { readonly kind: 'mismatch' };
 
 /**
- * All outcomes but `stored` stored nothing. `known`: the owner already has an order with this signature; for an order of kind
+ * All outcomes but `stored` stored nothing. `fenced`: the term of its trigger is over. `known`: the owner already has an order with this signature; for an order of kind
  * `lightning`, any owner's order of that kind counts.
  */
 export type InsertOutcome =
@@ -37,7 +38,8 @@ export type InsertOutcome =
   | { readonly kind: 'known'; readonly order: StoredOrder }
   | Exclude<IdempotencyOutcome, { kind: 'fresh' }>
   | PaperRefusal
-  | OverDayLimit;
+  | OverDayLimit
+  | { readonly kind: Fenced };
 
 export interface Advance {
   /** The stored order that the change was computed from. Values that do not change are taken from it without reading them again. */
@@ -194,6 +196,7 @@ function lockKeys(owner: string, { endpoint, key, requestKey }: IdempotencyUse):
 async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
   const { idempotency, spend, paper, followedBy } = with_;
   const { signature, createdAtMs } = order;
+  if (idempotency?.triggerTerm !== undefined && !(await holdTerm(sql, idempotency.triggerTerm))) return { kind: 'fenced' };
   if (idempotency !== null) {
     const found = await lookUp(sql, owner, idempotency);
     if (found.kind !== 'fresh') return found;

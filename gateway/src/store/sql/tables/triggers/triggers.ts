@@ -54,6 +54,8 @@ export interface TriggerPage {
 /** Maximum number of changes of one `advanceAll`. */
 export const maxTriggerAdvances = 1_000;
 
+export type TriggerTable = ReturnType<typeof triggerTable>;
+
 /**
  * The stored triggers. Each change is atomic, and durable once its call has resolved. All writes name the term in which they are made. A
  * newer term of the same mode (paper or live) fences older ones: their writes change nothing.
