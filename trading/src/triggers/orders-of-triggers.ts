@@ -1,5 +1,5 @@
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { QuoteObject } from '@sluice/shared/wire/rest/quote.ts';
+import type { QuoteObject } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { endStates, type PublishedOrder, type StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';

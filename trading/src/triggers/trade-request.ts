@@ -1,7 +1,7 @@
 import { solDecimals } from '@sluice/shared/solana/well-known.ts';
 import { toUi } from '@sluice/shared/solana/encoding/amounts.ts';
-import { buyLimits } from '@sluice/shared/wire/rest/quote.ts';
-import type { SellBody } from '@sluice/shared/wire/rest/trade.ts';
+import { buyLimits } from '@sluice/shared/wire/rest/trading/quote.ts';
+import type { SellBody } from '@sluice/shared/wire/rest/trading/trade.ts';
 import type { StoredTrigger, TriggerOrder } from '@sluice/gateway/store/trigger-model/trigger.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
 import { readTradeRequest, type TradeRequest } from '../prepare/request.ts';
