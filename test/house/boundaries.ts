@@ -13,7 +13,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'followers/src': ['shared/src', 'venues/src'],
   'ingest/src': ['shared/src', 'venues/src', 'followers/src'],
   'gateway/src': ['shared/src', 'venues/src'],
-  'trading/src': ['shared/src', 'venues/src', 'gateway/src'],
+  'trading/src': ['shared/src', 'venues/src', 'followers/src', 'gateway/src'],
   'site/src': ['shared/src', 'gateway/src'],
   'client/src': [],
   'site/web': ['client/src', 'shared/src/wire'],

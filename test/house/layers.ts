@@ -4,7 +4,8 @@
  */
 export const dividedFolders: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'trading/src': {
-    api: ['place', 'follow', 'send', 'prepare', 'nodes', 'state', 'quote', 'signer', 'model'],
+    api: ['triggers', 'place', 'follow', 'send', 'prepare', 'nodes', 'state', 'quote', 'signer', 'model'],
+    triggers: ['place', 'prepare', 'nodes', 'quote', 'model'],
     place: ['follow', 'send', 'prepare', 'nodes', 'state', 'quote', 'signer', 'model'],
     follow: ['send', 'nodes', 'signer'],
     send: ['prepare', 'nodes'],

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isEnded, statesBefore, type StoredTrigger, type TriggerTerms } from '@sluice/gateway/store/trigger-model/trigger.ts';
-import { ladderParts } from '../../trading/src/triggers/ladder.ts';
-import { advance, attemptKey, initialProgress, type LifeStep, type TriggerEvent } from '../../trading/src/triggers/life.ts';
+import { ladderParts } from '../../trading/src/triggers/life/ladder.ts';
+import { advance, attemptKey, initialProgress, type LifeStep, type TriggerEvent } from '../../trading/src/triggers/life/life.ts';
 import { newTrigger, triggerTerms } from '../support/triggers/triggers.ts';
 
 const startMs = 1_800_000_000_000;
@@ -179,7 +179,7 @@ describe('a ladder', () => {
     ocoGroup,
   });
 
-  it('sells its parts to the unit, whatever was bought', () => {
+  it('sells its parts to the unit, for any amount', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),

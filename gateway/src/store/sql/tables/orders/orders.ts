@@ -9,7 +9,7 @@ import { claimOrders, type FollowClaim, type FollowingGateway } from './order-cl
 import { maxOrderRows, orderEvents, orderValues, readOrder } from './order-rows.ts';
 import { releaseSpend, reservations, reservedValues, reserveSpend, spentLamports } from './order-spend.ts';
 import type { OverDayLimit, SpendReservation } from './order-spend.ts';
-import { holdTerm, type Fenced } from '../triggers/trigger-terms.ts';
+import { holdTerm } from './term-fence.ts';
 import { movePaper, paperLock, type PaperMovement, type PaperRefusal } from './paper.ts';
 
 export interface OrderInsert {
@@ -39,7 +39,7 @@ export type InsertOutcome =
   | Exclude<IdempotencyOutcome, { kind: 'fresh' }>
   | PaperRefusal
   | OverDayLimit
-  | { readonly kind: Fenced };
+  | { readonly kind: 'fenced' };
 
 export interface Advance {
   /** The stored order that the change was computed from. Values that do not change are taken from it without reading them again. */

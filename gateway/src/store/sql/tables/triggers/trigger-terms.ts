@@ -26,11 +26,6 @@ export function inTerm<T>(db: Database, term: number, work: (sql: Sql, paper: bo
   });
 }
 
-/** Whether the term is the newest of its mode. It stays so until the transaction ends. */
-export async function holdTerm(sql: Sql, term: number): Promise<boolean> {
-  return (await sql.run('UPDATE trigger_terms SET term = term WHERE term = ?', term)) > 0;
-}
-
 export async function checkpointOf(sql: Sql, paper: boolean): Promise<LogPosition | null> {
   const row = await sql.get('SELECT log_epoch, log_offset FROM trigger_terms WHERE paper = ?', flag.write(paper));
   if (row === null || row['log_epoch'] === null) return null;

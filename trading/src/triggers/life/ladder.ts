@@ -1,5 +1,5 @@
 import type { TriggerTerms } from '@sluice/gateway/store/trigger-model/trigger.ts';
-import { partOf, partsPerMillion } from '../quote/amounts.ts';
+import { partOf, partsPerMillion } from '../../quote/amounts.ts';
 
 const allPpm = 1_000_000n;
 

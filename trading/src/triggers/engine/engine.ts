@@ -6,14 +6,14 @@ import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts'
 import type { TriggerTable } from '@sluice/gateway/store/sql/tables/triggers/triggers.ts';
 import type { StoredTrigger } from '@sluice/gateway/store/trigger-model/trigger.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
-import { Attempts, type AttemptParts } from './attempts.ts';
-import { Firings } from './firings.ts';
-import type { LifeStep, SeenOrder } from './life.ts';
-import { OpenTriggers, type LiveTrigger } from './open-triggers.ts';
-import { OrdersOfTriggers } from './orders-of-triggers.ts';
-import type { TriggerStats } from './trigger-stats.ts';
+import { Attempts, type AttemptParts } from '../firing/attempts.ts';
+import { Firings } from '../firing/firings.ts';
+import type { LifeStep, SeenOrder } from '../life/life.ts';
+import { OpenTriggers, type LiveTrigger } from '../life/open-triggers.ts';
+import { OrdersOfTriggers } from '../firing/orders-of-triggers.ts';
+import type { TriggerStats } from '../firing/trigger-stats.ts';
 import { TriggerWriter } from './trigger-writer.ts';
-import { watchOf, type ConditionWatch, type Met } from './watch.ts';
+import { watchOf, type ConditionWatch, type Met } from '../life/watch.ts';
 
 /** Triggers that one read of the store returns. */
 const pageSize = 1_000;

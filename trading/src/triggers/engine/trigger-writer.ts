@@ -3,9 +3,9 @@ import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { TriggerAdvanceOutcome, TriggerTable } from '@sluice/gateway/store/sql/tables/triggers/triggers.ts';
 import { isEnded, type StoredTrigger } from '@sluice/gateway/store/trigger-model/trigger.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
-import { familyParts, type FamilyPart } from './family.ts';
-import type { LifeStep, TriggerEvent } from './life.ts';
-import type { LiveTrigger, OpenTriggers } from './open-triggers.ts';
+import { familyParts, type FamilyPart } from '../life/family.ts';
+import type { LifeStep, TriggerEvent } from '../life/life.ts';
+import type { LiveTrigger, OpenTriggers } from '../life/open-triggers.ts';
 
 /** Changes of one transaction. What exceeds it goes into the next one. */
 const maxParts = 500;

@@ -4,10 +4,10 @@ import { buyLimits } from '@sluice/shared/wire/rest/trading/quote.ts';
 import type { SellBody } from '@sluice/shared/wire/rest/trading/trade.ts';
 import type { StoredTrigger, TriggerOrder } from '@sluice/gateway/store/trigger-model/trigger.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
-import { readTradeRequest, type TradeRequest } from '../prepare/request.ts';
-import { partOf, partsPerMillion, rawAmount } from '../quote/amounts.ts';
-import { wrongFields, type QuoteRefusal } from '../quote/best-quote.ts';
-import type { OrderAmount } from '../quote/order.ts';
+import { readTradeRequest, type TradeRequest } from '../../prepare/request.ts';
+import { partOf, partsPerMillion, rawAmount } from '../../quote/amounts.ts';
+import { wrongFields, type QuoteRefusal } from '../../quote/best-quote.ts';
+import type { OrderAmount } from '../../quote/order.ts';
 
 const allPpm = 1_000_000n;
 const ofTrade = / of trade$/;
@@ -28,7 +28,7 @@ export function tradeRequestOf(
   if (mint === undefined) return wrongFields({ mint: 'is required, because no trade fired the trigger' });
   const { publicKey } = order;
   const share = partOfTrade(amount);
-  // Any valid amount stands for the one that replaces it.
+  // Any valid amount, in the place of the one that replaces it.
   const body = { ...order, mint, amount: share === null ? amount : buyLimits.min };
   // Checked when the trigger was armed.
   const request = readTradeRequest(side, body as SellBody, venues);

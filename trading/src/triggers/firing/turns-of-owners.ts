@@ -8,7 +8,7 @@ const mostOwners = 256;
 const mostAtOnce = { ofKey: 4, ofAll: 8 } as const;
 
 /**
- * Decides whose order is placed next: owners take turns, and a key never has more than a part of the places. Whoever has nothing in work may
+ * Decides whose order is placed next: owners take turns, and a key never has more than a part of the places. An owner that has nothing in work may
  * always begin a firing, so that a thousand triggers of one key delay nobody else.
  */
 export class TurnsOfOwners<Item extends { readonly owner: Owner }> {

@@ -3,8 +3,8 @@ import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { Owner } from '@sluice/gateway/store/order-model/order.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Attempts } from './attempts.ts';
-import type { SeenOrder, TriggerEvent } from './life.ts';
-import type { LiveTrigger, OpenTriggers } from './open-triggers.ts';
+import type { SeenOrder, TriggerEvent } from '../life/life.ts';
+import type { LiveTrigger, OpenTriggers } from '../life/open-triggers.ts';
 import type { TriggerStats } from './trigger-stats.ts';
 import { TurnsOfOwners } from './turns-of-owners.ts';
 

@@ -9,9 +9,9 @@ import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { StoredTrigger } from '@sluice/gateway/store/trigger-model/trigger.ts';
 import type { Venue } from '@sluice/venues/seam/venue.ts';
-import type { Refusal } from '../place/outcome.ts';
-import type { PlaceOrder } from '../place/place-order.ts';
-import { attemptKey, type RefusalKind, type SeenOrder, type TriggerError } from './life.ts';
+import type { Refusal } from '../../place/outcome.ts';
+import type { PlaceOrder } from '../../place/place-order.ts';
+import { attemptKey, type RefusalKind, type SeenOrder, type TriggerError } from '../life/life.ts';
 import { tradeRequestOf } from './trade-request.ts';
 
 /** How long a key that was read is used. */
@@ -58,7 +58,7 @@ export function seenOrder({ id, state, fill, error }: Pick<StoredOrder, 'id' | '
   return { id, state, fill, error };
 }
 
-/** Places the orders of triggers: each attempt at most once, whatever happened to an earlier call for it. */
+/** Places the orders of triggers: each attempt at most once, even if an earlier call for it was not answered. */
 export class Attempts {
   /** The orders are stored only while this term is the newest one. */
   term = 0;

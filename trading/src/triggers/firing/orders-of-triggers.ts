@@ -4,8 +4,8 @@ import { endStates, type PublishedOrder, type StoredOrder } from '@sluice/gatewa
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { reasonOf } from '@sluice/gateway/store/store-unavailable.ts';
 import { seenOrder } from './attempts.ts';
-import type { SeenOrder, TriggerEvent } from './life.ts';
-import type { LiveTrigger, OpenTriggers } from './open-triggers.ts';
+import type { SeenOrder, TriggerEvent } from '../life/life.ts';
+import type { LiveTrigger, OpenTriggers } from '../life/open-triggers.ts';
 
 /** Orders that one look reads. */
 const maxLooked = 32;
