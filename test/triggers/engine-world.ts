@@ -15,7 +15,7 @@ import { initialProgress } from '../../trading/src/triggers/life/life.ts';
 import { TriggerStats } from '../../trading/src/triggers/firing/trigger-stats.ts';
 import type { Met, Watch } from '../../trading/src/triggers/life/watch.ts';
 import { makeKey, openEmbeddedStore } from '../support/keys.ts';
-import { newOrder, orderFill, orderTerms } from '../support/orders.ts';
+import { newOrder, orderFill, orderGenesisHash, orderTerms } from '../support/orders.ts';
 import { newTrigger, triggerTerms } from '../support/triggers/triggers.ts';
 import { until } from '../support/until.ts';
 
@@ -117,6 +117,7 @@ export class EngineWorld {
       holdsRole: () => this.holdsRole,
       openWatch: async (_term, onMet) => (this.watch = new HandWatch(onMet)),
       solUsd: () => 150,
+      chain: async () => orderGenesisHash,
       publish: (trigger) => this.published.push(trigger),
       stats: this.stats,
       clock: systemClock,

@@ -28,6 +28,9 @@ const lookEveryTicks = 25;
 const maxReasons = 100;
 /** While this many changes wait for the store, none is added that can wait. */
 const busyAt = 200;
+/** How long triggers are looked for whose insert was not answered. Their number is bounded. */
+const lookForMs = 60_000;
+const maxUnsure = 1_000;
 /** Pause after a failure of the store or of the log. */
 const againMs = 500;
 
@@ -44,6 +47,8 @@ export interface EngineParts extends AttemptParts {
   /** Begins to watch conditions in this term; calls `onMet` when some may be met. Rejects if that cannot begin yet. */
   readonly openWatch: (term: number, onMet: () => void) => Promise<TermWatch>;
   readonly solUsd: () => number | null;
+  /** Resolves with the genesis hash of the nodes' chain as soon as it is known; null if `signal` fires before. */
+  readonly chain: (signal: AbortSignal) => Promise<string | null>;
   readonly publish: (trigger: StoredTrigger) => void;
   readonly stats: TriggerStats;
   readonly clock: Clock;
@@ -71,6 +76,8 @@ export class TriggerEngine {
   readonly #orders: OrdersOfTriggers;
   /** Those that are met, and whose group has an order on its way. */
   readonly #blocked = new Set<LiveTrigger>();
+  /** Triggers that may be in the store, with the time until which they are looked for. */
+  readonly #unsure = new Map<string, number>();
   #term: Term | null = null;
   #expiring: Iterator<LiveTrigger> | null = null;
   #ticks = 0;
@@ -117,6 +124,12 @@ export class TriggerEngine {
     this.#pump();
   }
 
+  /** The store did not answer whether it has these triggers, so they are looked for until it does. */
+  lookFor(ids: readonly string[]): void {
+    const untilMs = this.#parts.clock.steadyMs() + lookForMs;
+    for (const id of ids) if (this.#unsure.size < maxUnsure) this.#unsure.set(id, untilMs);
+  }
+
   /** An order was stored or has changed. */
   noteOrder(order: Pick<PublishedOrder, 'id' | 'state' | 'fill' | 'error'>): void {
     this.#orders.note(order);
@@ -152,12 +165,15 @@ export class TriggerEngine {
   async #openTerm(): Promise<void> {
     const { table, paper, openWatch, clock, log } = this.#parts;
     const startedMs = clock.steadyMs();
+    const genesisHash = await this.#parts.chain(this.#life.signal);
+    if (genesisHash === null) return;
     const number = await table.openTerm(paper);
     this.#attempts.term = number;
     const loaded: StoredTrigger[] = [];
     for (let after: string | null = null; ;) {
       const page: readonly StoredTrigger[] = await table.open(paper, after, pageSize);
-      loaded.push(...page);
+      // Those of another chain wait until the nodes are on it again.
+      loaded.push(...page.filter((trigger) => trigger.genesisHash === genesisHash));
       after = page.at(-1)?.id ?? null;
       if (page.length < pageSize || this.#isStopped) break;
     }
@@ -332,6 +348,20 @@ export class TriggerEngine {
     }
   }
 
+  async #lookForUnsure(): Promise<void> {
+    const { table, clock, log } = this.#parts;
+    try {
+      for (const [id, untilMs] of [...this.#unsure]) {
+        const stored = await table.byId(id);
+        if (stored === null && clock.steadyMs() < untilMs) continue;
+        this.#unsure.delete(id);
+        if (stored !== null && !this.#isStopped && this.#open.get(id) === undefined) this.take([stored]);
+      }
+    } catch (error) {
+      log.warn({ reason: reasonOf(error) }, 'triggers_unread');
+    }
+  }
+
   /** Stores why triggers wait, and reads orders whose changes may have been missed. */
   #look({ watch, writer }: Term): void {
     for (const live of this.#blocked) {
@@ -344,5 +374,6 @@ export class TriggerEngine {
       if (live !== undefined) writer.note(live, { kind: 'waits', reason });
     }
     this.#orders.look((live) => this.#firings.isPlanned(live));
+    if (this.#unsure.size > 0) void this.#lookForUnsure();
   }
 }

@@ -22,8 +22,8 @@ export type RefusalKind = 'spent' | 'free' | 'final';
 export type TriggerEvent =
   /** Its condition holds. */
   | { readonly kind: 'met'; readonly cause: TriggerProgress['cause']; readonly late: boolean }
-  /** The order of its parent has filled. `parentAmount`: its part of the tokens, raw. */
-  | { readonly kind: 'parent_filled'; readonly parentAmount: string }
+  /** The order of its parent has filled. `parentAmount`: its part of the tokens, raw. `cause`: what fired the parent. */
+  | { readonly kind: 'parent_filled'; readonly parentAmount: string; readonly cause: TriggerProgress['cause'] }
   /** The order of its current attempt was stored or has changed. */
   | { readonly kind: 'order'; readonly order: SeenOrder }
   /** The current attempt was refused, and the store has no order of it. Of an armed trigger: its condition can never hold. */
@@ -50,9 +50,9 @@ export interface LifeStep {
 }
 
 /** The progress of a trigger that is armed at `nowMs`. */
-export function initialProgress({ when }: Pick<TriggerTerms, 'when'>, nowMs: number, parentAmount: string | null = null): TriggerProgress {
+export function initialProgress({ when }: Pick<TriggerTerms, 'when'>, nowMs: number): TriggerProgress {
   const nextAtMs = when.kind === 'every' ? nowMs + when.everyMs : null;
-  return { ...noProgress, armedAtMs: nowMs, nextAtMs, parentAmount };
+  return { ...noProgress, armedAtMs: nowMs, nextAtMs };
 }
 
 /** The `Idempotency-Key` of the order of the current attempt. */
@@ -105,14 +105,17 @@ function fromRest(trigger: StoredTrigger, event: TriggerEvent, atMs: number): Li
       if (isOver(trigger, atMs)) return ended('expired');
       return step('place', {
         state: 'firing',
-        progress: { ...progress, firing: progress.firing + 1, attempt: 1, firingSinceMs: atMs, cause: event.cause },
+        progress: { ...progress, firing: progress.firing + 1, attempt: 1, firingSinceMs: atMs, cause: event.cause ?? progress.cause },
         late: trigger.late || event.late,
         waitingFor: null,
       });
     case 'parent_filled':
       if (state !== 'waiting') return null;
       if (isOver(trigger, atMs)) return ended('expired');
-      return step('watch', { state: 'armed', progress: initialProgress(terms, atMs, event.parentAmount) });
+      return step('watch', {
+        state: 'armed',
+        progress: { ...initialProgress(terms, atMs), parentAmount: event.parentAmount, cause: event.cause },
+      });
     case 'over_time':
       return isOver(trigger, atMs) ? ended('expired') : null;
     case 'not_needed':
