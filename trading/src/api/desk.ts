@@ -1,8 +1,10 @@
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
+import { WatchIndex } from '@sluice/followers/index.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import type { SigningProcess } from '../signer/client/client.ts';
 import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
@@ -29,6 +31,8 @@ import { laneTips } from '../prepare/tips.ts';
 import { Simulator } from '../nodes/simulate/simulator.ts';
 import { HotState } from '../state/hot-state.ts';
 import { OwnOrders } from '../state/own-orders.ts';
+import { TriggerEngine } from '../triggers/engine/engine.ts';
+import type { TriggerStats } from '../triggers/firing/trigger-stats.ts';
 import { seenTrades, warmNewTokens } from './log-listeners.ts';
 
 /** Longest wait of a call for the first blockhash of a desk. */
@@ -49,6 +53,9 @@ export interface DeskParts {
   readonly sendFirst: SendFirst;
   readonly publisher: Pick<OrderPublisher, 'publish'>;
   readonly stats: OrderStats;
+  readonly triggerStats: TriggerStats;
+  /** Whether this gateway has the trading role at this moment; false while Redis does not answer. */
+  readonly holdsRole: () => boolean;
   /** Price of SOL in USD; null if it is unknown. */
   readonly solUsd: () => number | null;
   /** The desk claims the orders of other gateways at once, because no other gateway holds the trading role any more. */
@@ -61,7 +68,7 @@ export type TradingDesk = ReturnType<typeof openDesk>;
 
 /** What a gateway runs while it holds the trading role: it follows accounts and open orders, and places orders. */
 export function openDesk(of: DeskParts) {
-  const { config, rpc, store, directory, gatewayId, chain, nodes, publisher, stats, takesOverAtOnce, clock, log } = of;
+  const { config, rpc, store, directory, gatewayId, chain, nodes, publisher, stats, triggerStats, takesOverAtOnce, clock, log } = of;
   const life = new AbortController();
   const { signal } = life;
   const { trading: mode, broadcast, signerLimits: limits } = config;
@@ -75,6 +82,7 @@ export function openDesk(of: DeskParts) {
     ownOrders.noteChange(order, landedSlot, view);
     stats.changed(order);
     publisher.publish(order);
+    triggers.noteOrder(order);
   };
   const { orders, paper } = store;
   const ledger = createOrderLedger({ orders, publisher: { publish: onChange }, clock, log });
@@ -95,6 +103,23 @@ export function openDesk(of: DeskParts) {
   const parts = { ...of, venues, state, ownOrders, builder, simulator, endpoints: nodes.length, mode, orders, ledger, follower };
   const storeGate = new StoreGate({ probe: () => orders.probe(), clock, log });
   const placeOrder = createPlaceOrder({ ...parts, paper, storeGate, laneTips: laneTips(broadcast), maxDayLamports: limits.maxDayLamports });
+  const knownChain = (until: AbortSignal): Promise<string | null> =>
+    new Promise((resolve) => {
+      whenAborted(until, () => resolve(null));
+      void chain.known.then(resolve);
+    });
+  const triggers = new TriggerEngine({
+    ...parts,
+    placeOrder,
+    keys: store.keys,
+    table: store.triggers,
+    paper: mode === 'paper',
+    nowMs: () => store.time.nowMs(),
+    openWatch: async () => Object.assign(new WatchIndex(), { close: async () => undefined }),
+    chain: knownChain,
+    publish: () => undefined,
+    stats: triggerStats,
+  });
   const endpoints = [
     ...tradeEndpoints({ ...parts, placeOrder, sendSigned: createSendSigned(parts) }),
     batchEndpoint({ venues, placeBatch: createPlaceBatch({ placeOrder, orders, signal, log }) }),
@@ -111,11 +136,18 @@ export function openDesk(of: DeskParts) {
     ready: untilReady(() => blockhashes.current !== null, signal),
     /** Resolves when the follower has loaded the open orders of the store. */
     storedFollowed,
-    report: () => ({ open: follower.size, follow: follower.report, state: state.counts(), simulator: simulator.counters }),
+    report: () => ({
+      triggers: triggers.size,
+      open: follower.size,
+      follow: follower.report,
+      state: state.counts(),
+      simulator: simulator.counters,
+    }),
     /** Why no order would be accepted now; null if orders would be. */
     fault: () => (blockhashes.current === null ? 'No recent blockhash is known: too few nodes answer.' : null),
     slot: () => view.slot,
     close: async (): Promise<void> => {
+      await triggers.close();
       await follower.close();
       life.abort();
       await storedFollowed;

@@ -8,6 +8,7 @@ import { orderSteps, type OrderStats } from '../model/order-stats.ts';
 import type { FollowReport } from '../follow/thread/threaded-follower.ts';
 import { noFollowerCounts } from '../follow/followed-orders.ts';
 import { noReads } from '../follow/evidence/landed-reader.ts';
+import type { TriggerStats } from '../triggers/firing/trigger-stats.ts';
 import type { RoleReport } from './role/trading-role.ts';
 import type { LaneCounters } from '../send/lane.ts';
 import { noSimulations, type Simulator } from '../nodes/simulate/simulator.ts';
@@ -26,6 +27,9 @@ export interface OrderReport {
   readonly role: RoleReport;
   /** Orders that are followed now. */
   readonly open: number;
+  /** Triggers that have not ended. */
+  readonly triggers: number;
+  readonly triggerStats: TriggerStats;
   /** Counters of first sends. Those of repeated sends are in `follow`. */
   readonly lanes: FollowReport['lanes'];
   readonly follow: FollowReport;
@@ -36,7 +40,8 @@ export interface OrderReport {
 }
 
 /** The report of a gateway that does not hold the trading role. */
-export const noDesk: Pick<OrderReport, 'open' | 'follow' | 'state' | 'simulator'> = {
+export const noDesk: Pick<OrderReport, 'triggers' | 'open' | 'follow' | 'state' | 'simulator'> = {
+  triggers: 0,
   open: 0,
   follow: { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] },
   state: { links: [] },
@@ -83,7 +88,8 @@ function orderStatus({ stats, open }: OrderReport): NonNullable<AnswerOf<typeof 
 }
 
 /** For `/metrics`. Labels are states and steps of an order, lanes and endpoints; all of them are bounded. */
-function orderMetrics({ stats, mode, halted, role, follow, state, lanes, simulator, signer }: OrderReport): Metric[] {
+function orderMetrics(report: OrderReport): Metric[] {
+  const { stats, mode, halted, role, follow, state, lanes, simulator, signer } = report;
   const { counters: follower, openByState } = follow;
   const byState = (of: 'orders' | 'oldestMs') => openStates.map((name) => [name, openByState.get(name)?.[of] ?? 0] as const);
   const oldest = byState('oldestMs').map(([name, ms]) => [name, ms / 1e3] as const);
@@ -138,7 +144,21 @@ function orderMetrics({ stats, mode, halted, role, follow, state, lanes, simulat
     ofLanes('withheld', 'Sends omitted because trading was halted.'),
     ofLanes('overflowed', 'Messages not sent by a lane because too many waited for it.'),
   ];
-  return [...metricsOf(metricsPrefix, rows), ...state.links.flatMap((link, index) => linkMetrics(link, String(index + 1)))];
+  return [
+    ...metricsOf(metricsPrefix, rows),
+    ...triggerMetrics(report),
+    ...state.links.flatMap((link, index) => linkMetrics(link, String(index + 1))),
+  ];
+}
+
+function triggerMetrics({ triggers, triggerStats: { begun, late, ended, sentUs } }: OrderReport): Metric[] {
+  return metricsOf(metricsPrefix, [
+    ['triggers_open', 'Triggers that have not ended.', triggers],
+    ['triggers_begun_total', 'Firings of triggers that began.', begun],
+    ['triggers_late_total', 'Firings that began late.', late],
+    ['triggers_ended_total', 'Triggers that have ended, by state.', { state: { ...ended } }],
+    ['triggers_sent_seconds', 'Time from the event that met a condition to the answer for the sent order.', sentUs.distribution()],
+  ]);
 }
 
 function linkMetrics({ state, slot, connects, malformed, forks, drops }: HotStateCounts['links'][number], endpoint: string): Metric[] {

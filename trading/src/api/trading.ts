@@ -29,6 +29,7 @@ import { openDesk, type TradingDesk } from './desk.ts';
 import { OrderPublisher } from '../model/order-publisher.ts';
 import { OrderStats } from '../model/order-stats.ts';
 import { watchChainIdentity } from '../nodes/chain-identity.ts';
+import { TriggerStats } from '../triggers/firing/trigger-stats.ts';
 import { createSendNodes } from '../nodes/nodes.ts';
 import { noDesk, type OrderReport } from './order-report.ts';
 import { noPaper, openPaperTrading } from '../place/paper/paper-trading.ts';
@@ -149,6 +150,7 @@ function openParts({ config, rpc, custody, store, bus, events, simulated, log }:
     lanes,
     publisher: new OrderPublisher({ bus, events, simulated, log }),
     stats: new OrderStats(),
+    triggerStats: new TriggerStats(),
     wallets: createWalletAccess(store.wallets, custody.keystore),
   };
 }
@@ -215,7 +217,20 @@ function createTrading(options: TradingParts) {
   const chain = watchChainIdentity({ nodes, log, signal: taking.signal });
   const paper = mode === 'paper' ? openPaperTrading({ store, chain, wallets: parts.wallets }) : noPaper;
   const desks = new DeskOfRole((takesOverAtOnce) =>
-    openDesk({ ...parts, config, rpc, store, directory, gatewayId: gatewayId.id, chain, solUsd, takesOverAtOnce, clock, log }),
+    openDesk({
+      ...parts,
+      config,
+      rpc,
+      store,
+      directory,
+      gatewayId: gatewayId.id,
+      chain,
+      solUsd,
+      holdsRole: () => role.held,
+      takesOverAtOnce,
+      clock,
+      log,
+    }),
   );
   const followRole = (): TradingDesk | null => desks.follow(role, mode);
   const run = async (endpoint: string, call: OrderCall): Promise<OrderAnswer> => {
@@ -263,6 +278,7 @@ function createTrading(options: TradingParts) {
     /** Null if this gateway does not trade. */
     report: (): OrderReport | null => ({
       stats,
+      triggerStats: parts.triggerStats,
       mode,
       halted: halt.halted,
       role: role.report,

@@ -30,7 +30,8 @@ function armChildren({ trigger }: LiveTrigger, amount: bigint, atMs: number, ope
     amount,
   );
   for (const [index, live] of children.entries())
-    if (live !== null) add({ live, event: { kind: 'parent_filled', parentAmount: String(amounts[index]), cause: trigger.progress.cause } }, atMs, parts);
+    if (live !== null)
+      add({ live, event: { kind: 'parent_filled', parentAmount: String(amounts[index]), cause: trigger.progress.cause } }, atMs, parts);
 }
 
 function endChildren({ trigger }: LiveTrigger, atMs: number, open: OpenTriggers, parts: FamilyPart[]): void {

@@ -50,5 +50,14 @@ export function watchOf({ id, terms, progress, createdAtMs }: StoredTrigger): Wa
   const { watermark, nextAtMs, armedAtMs, cause } = progress;
   const { mint, side, publicKey } = order;
   const moment = { watermark, publicKey, armedAtMs: armedAtMs ?? createdAtMs, nextAtMs, after: cause?.position ?? null };
-  return { id, mint: mint ?? (when.kind === 'account' ? null : (cause?.mint ?? null)), side, when, confirm, minDepthSol, holdMs, ...moment };
+  return {
+    id,
+    mint: mint ?? (when.kind === 'account' ? null : (cause?.mint ?? null)),
+    side,
+    when,
+    confirm,
+    minDepthSol,
+    holdMs,
+    ...moment,
+  };
 }
