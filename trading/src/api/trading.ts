@@ -208,30 +208,16 @@ async function sealSecretKey(signer: Pick<SigningProcess, 'seal'>, secretKey: st
 
 /** The trading half of a gateway. */
 function createTrading(options: TradingParts) {
-  const { config, rpc, custody, store, bus, seal, hub, directory, solUsd, clock, log } = options;
+  const { config, custody, store, bus, seal, hub, log } = options;
   const life = new AbortController();
   const { trading: mode } = config;
   const { gatewayId, ...parts } = openParts(options, life.signal);
-  const { nodes, halt, signer, lanes, publisher, stats } = parts;
+  const { nodes, halt, signer, lanes, publisher, stats, triggerStats } = parts;
   const taking = new AbortController();
   const chain = watchChainIdentity({ nodes, log, signal: taking.signal });
   const paper = mode === 'paper' ? openPaperTrading({ store, chain, wallets: parts.wallets }) : noPaper;
-  const desks = new DeskOfRole((takesOverAtOnce) =>
-    openDesk({
-      ...parts,
-      config,
-      rpc,
-      store,
-      directory,
-      gatewayId: gatewayId.id,
-      chain,
-      solUsd,
-      holdsRole: () => role.held,
-      takesOverAtOnce,
-      clock,
-      log,
-    }),
-  );
+  const ofDesk = { ...options, ...parts, gatewayId: gatewayId.id, chain, holdsRole: () => role.held };
+  const desks = new DeskOfRole((takesOverAtOnce) => openDesk({ ...ofDesk, takesOverAtOnce }));
   const followRole = (): TradingDesk | null => desks.follow(role, mode);
   const run = async (endpoint: string, call: OrderCall): Promise<OrderAnswer> => {
     const desk = followRole();
@@ -278,7 +264,7 @@ function createTrading(options: TradingParts) {
     /** Null if this gateway does not trade. */
     report: (): OrderReport | null => ({
       stats,
-      triggerStats: parts.triggerStats,
+      triggerStats,
       mode,
       halted: halt.halted,
       role: role.report,

@@ -351,7 +351,7 @@ export class TriggerEngine {
   async #lookForUnsure(): Promise<void> {
     const { table, clock, log } = this.#parts;
     try {
-      for (const [id, untilMs] of [...this.#unsure]) {
+      for (const [id, untilMs] of this.#unsure) {
         const stored = await table.byId(id);
         if (stored === null && clock.steadyMs() < untilMs) continue;
         this.#unsure.delete(id);
