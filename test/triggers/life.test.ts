@@ -151,11 +151,11 @@ describe('the life of a trigger', () => {
         expect(world.placed).toBeLessThanOrEqual(times * (1 + of.retries));
         ends.set(world.trigger.state, (ends.get(world.trigger.state) ?? 0) + 1);
       }),
-      { numRuns: 5_000 },
+      { numRuns: 2_000 },
     );
     // The histories reach every state.
     for (const state of ['armed', 'firing', 'fired', 'cancelled', 'expired', 'failed'])
-      expect(ends.get(state) ?? 0, state).toBeGreaterThan(20);
+      expect(ends.get(state) ?? 0, state).toBeGreaterThan(8);
   });
 
   it('does a missed time of `every` once', () => {
