@@ -13,7 +13,7 @@ const allPpm = 1_000_000n;
 const ofTrade = / of trade$/;
 
 /** Parts per million of an amount such as "25% of trade". Null if it has another form. */
-export function partOfTrade(amount: TriggerOrder['amount']): bigint | null {
+function partOfTrade(amount: TriggerOrder['amount']): bigint | null {
   return typeof amount === 'string' && ofTrade.test(amount) ? partsPerMillion(amount.replace(ofTrade, '')) : null;
 }
 

@@ -2,7 +2,7 @@ import { LatencyHistogram } from '@sluice/shared/operations/latency-histogram.ts
 import type { StoredTrigger, TriggerChange } from '@sluice/gateway/store/trigger-model/trigger.ts';
 
 /** Ends of a trigger that are counted. */
-export const countedEnds = ['fired', 'cancelled', 'expired', 'failed'] as const;
+const countedEnds = ['fired', 'cancelled', 'expired', 'failed'] as const;
 type CountedEnd = (typeof countedEnds)[number];
 
 /** What happened to the triggers of this gateway. */

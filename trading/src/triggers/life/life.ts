@@ -61,7 +61,7 @@ export function attemptKey({ id, progress: { firing, attempt } }: Pick<StoredTri
 }
 
 /** How often a trigger fires at most. */
-export function timesOf(when: TriggerCondition): number {
+function timesOf(when: TriggerCondition): number {
   return when.kind === 'every' || when.kind === 'account' ? when.times : 1;
 }
 
