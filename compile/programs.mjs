@@ -13,6 +13,7 @@ export const programs = {
   'blocks-thread': 'ingest/src/sources/blocks/blocks-thread.ts',
   'follower-thread': 'trading/src/follow/thread/follower-thread.ts',
   'answers-thread': 'shared/src/solana/rpc/answers/parse-thread.ts',
+  'explain-process': 'cli/explain/explain-process.ts',
   thread: 'shared/src/runtime/thread/thread.ts',
 };
 
@@ -48,6 +49,8 @@ export const sourceFolders = [
   'followers/src',
   'gateway/src',
   'ingest/src',
+  'programs/replaced',
+  'programs/src',
   'shared/src',
   'site',
   'test/simnet',
@@ -62,6 +65,7 @@ export const sourceFiles = [
   'ingest/package.json',
   'package.json',
   'pnpm-lock.yaml',
+  'programs/package.json',
   'shared/package.json',
   'site/package.json',
   'trading/package.json',
@@ -73,4 +77,4 @@ export const loadedAtRunTime = ['libsql', 'uWebSockets.js'];
 /** Those that have it in a further package: name, and beginning of the name of that package. */
 export const machineCode = { libsql: `@libsql/${process.platform}-${process.arch}` };
 /** Packages that others try to load but do not need. No program contains them. */
-export const optional = ['bufferutil', 'utf-8-validate', 'pg-native', 'pg-cloudflare', 'supports-color'];
+export const optional = ['bufferutil', 'utf-8-validate', 'pg-native', 'pg-cloudflare', 'supports-color', 'encoding'];

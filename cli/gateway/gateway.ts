@@ -28,6 +28,7 @@ import type { BoundEndpoint } from '@sluice/gateway/http/endpoint.ts';
 import { foreignPages } from '@sluice/gateway/http/callers/foreign-pages.ts';
 import { createKeyless } from '@sluice/gateway/http/callers/keyless.ts';
 import { OpenRequests } from '@sluice/gateway/http/open-requests.ts';
+import { explainRoute } from '../explain/endpoint.ts';
 import { openKeys, openSeal, type KeysOptions, type OpenKeys } from './keys.ts';
 import { createRouter, type Route, type Router, type RouterOptions } from '@sluice/gateway/http/router.ts';
 import { drain, orClose, type LifePhase } from '@sluice/gateway/operations/process-life.ts';
@@ -120,6 +121,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const addressOf = addressReader(config);
   const trading: Trading = openTrading({ ...options, ...reading, ...sealing, clock: keys.clock, directory, store, hub });
   const usage: UsageOfKeys = { minutes: limits.minutes, streams: hub.connections.usages, gateways: () => fleet.size() };
+  const explaining = explainRoute(config, log);
   const requests = new OpenRequests();
   const isDraining = (): boolean => phase !== 'running';
   const parts = { config, fleet, hub, ...reading, store, requests, transport: () => transport, isDraining, log };
@@ -129,6 +131,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...reading.endpoints,
     ...trading.endpoints,
     ...orderEndpoints({ orders: store?.orders ?? null }),
+    explaining.endpoint,
     ...usageEndpoints({ limits, tickets: fleet.tickets, usage, clock: keys.clock }),
     ...(await documentEndpoints({ config, addressOf, assets: docsAssets(options.page) })),
     ...(options.endpoints ?? []),
@@ -149,7 +152,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const isRefusing = (): boolean => (sharePort ? phase === 'ending' : isDraining());
   const end = async (): Promise<void> => {
     stopFollowingKeys();
-    for (const part of [hub, reading, operations, transport, trading, subscriber, fleet, keys]) await part?.close();
+    for (const part of [hub, reading, explaining, operations, transport, trading, subscriber, fleet, keys]) await part?.close();
   };
   try {
     await hub.start();

@@ -9,6 +9,7 @@ import type {
   CandlePage,
   CandlesQuery,
   Channel,
+  Explanation,
   OrderObject,
   OrderPage,
   OrdersQuery,
@@ -176,6 +177,11 @@ export class Sluice {
   /** All tokens of a wallet, valued in SOL. */
   portfolio(publicKey: string, options: RequestOptions = {}): Promise<Portfolio> {
     return this.#get(`/api/portfolio/${encodeURIComponent(publicKey)}`, {}, options, { publicKey: is(publicKey), sol: isFields });
+  }
+
+  /** One transaction as a person reads it: instructions, changes by wallet, fees and tips, events, and why it failed. */
+  explain(signature: string, options: RequestOptions = {}): Promise<Explanation> {
+    return this.#get(`/api/explain/${encodeURIComponent(signature)}`, {}, options, { signature: is(signature) });
   }
 
   /** Makes a paper wallet. Only while the server trades on paper. */

@@ -1865,6 +1865,119 @@ export interface PaperWallet {
   readonly startedAtMs: number | null;
 }
 
+export interface Explanation {
+  /** Signature. */
+  readonly signature: string;
+  /** `not_executed`: a transaction from a file, of which nothing shows that it is in a block. */
+  readonly outcome: 'succeeded' | 'failed' | 'not_executed';
+  /** Null if it is unknown. */
+  readonly slot: number | null;
+  /** Block time, Unix seconds; null if it is unknown. */
+  readonly blockTime: number | null;
+  /** `legacy`, `0` or `1`. */
+  readonly version: string;
+  /** The account that paid. Base58. */
+  readonly feePayer: string;
+  readonly failure: {
+    /** The reason in words. */
+    readonly text: string;
+    /** Null if no instruction failed. */
+    readonly instruction: number | null;
+    /** Null if the runtime gave it. */
+    readonly program: string | null;
+    /** Null if it is unknown. */
+    readonly programName: string | null;
+    /** Null if it has none. */
+    readonly code: number | null;
+    /** Name of the error. */
+    readonly name: string;
+    /** Null if it is unknown. */
+    readonly message: string | null;
+    /** Where the name is from. `idl`: the IDL of the program. `anchor`: errors that all Anchor programs share. `log`: the log of the transaction. `program`: sluice itself knows the program. `runtime`: the runtime. */
+    readonly from: 'idl' | 'anchor' | 'log' | 'program' | 'runtime';
+    /** What the program logged last. */
+    readonly logs: readonly string[];
+  } | null;
+  /** Null if it was not executed. */
+  readonly fees: {
+    /** Fee of the transaction. Raw integer in its smallest unit, as a decimal string. */
+    readonly lamports: string;
+    /** The part for its signatures. Raw integer in its smallest unit, as a decimal string. */
+    readonly baseLamports: string;
+    /** The part for its priority. Raw integer in its smallest unit, as a decimal string. */
+    readonly priorityLamports: string;
+    /** Null if the node does not report them. */
+    readonly computeUnits: number | null;
+    /** Transfers to accounts of services that take tips. */
+    readonly tips: readonly {
+      /** Service. */
+      readonly service: string;
+      /** Its account. Base58. */
+      readonly account: string;
+      /** Tip. Raw integer in its smallest unit, as a decimal string. */
+      readonly lamports: string;
+    }[];
+  } | null;
+  /** What changed, by wallet. Empty if it was not executed. */
+  readonly changes: readonly {
+    /** A wallet, or another account that is no token account. Base58. */
+    readonly wallet: string;
+    /** What its SOL changed by, fees included. Raw integer in its smallest unit, as a decimal string. */
+    readonly lamports: string;
+    /** What the rent in its token accounts changed by. Raw integer in its smallest unit, as a decimal string. */
+    readonly rentLamports: string;
+    /** Changes of its tokens, wrapped SOL included. */
+    readonly tokens: readonly {
+      /** Mint. Base58. */
+      readonly mint: string;
+      /** What its token accounts changed by. Raw integer in its smallest unit, as a decimal string. */
+      readonly amount: string;
+      readonly decimals: number;
+    }[];
+  }[];
+  /** All instructions in the order in which they began. */
+  readonly instructions: readonly ({
+    /** Place: `2` is the third instruction of the message, and `2.0` the first that it called. */
+    readonly path: string;
+    /** 0 for an instruction of the message, 1 for one that it called, and so on. */
+    readonly depth: number;
+    /** The program. Base58. */
+    readonly program: string;
+    /** Null if it is unknown. */
+    readonly programName: string | null;
+    /** Null if it is unknown. */
+    readonly name: string | null;
+    /** Arguments by their names, as the IDL says; null if they are unknown. */
+    readonly arguments: unknown;
+    /** Accounts in order. */
+    readonly accounts: readonly ({
+      /** Null if it is unknown. */
+      readonly name: string | null;
+      /** Account. Base58. */
+      readonly address: string;
+    })[];
+    /** Null if `arguments` are known. */
+    readonly data: string | null;
+  })[];
+  /** Events of venues and of IDLs. Those of a failed transaction were undone. */
+  readonly events: readonly ({
+    /** The id that the stream uses. */
+    readonly id: string;
+    /** The program. Base58. */
+    readonly program: string;
+    /** Null if it is unknown. */
+    readonly programName: string | null;
+    /** `venue`: sluice itself knows the program. `idl`: the event is decoded by the IDL. */
+    readonly from: 'venue' | 'idl';
+    /** Kind of the event. */
+    readonly name: string;
+    /** Fields of the event. */
+    readonly data: unknown;
+  })[];
+  /** What could not be read, and why. */
+  readonly notes: readonly string[];
+}
+
 export interface ErrorBody {
   readonly error: {
     /** From the table of errors. It stays the same even if the message changes. */

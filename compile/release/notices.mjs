@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from '../build-folder.mjs';
 
-const parts = ['.', 'client', 'gateway', 'ingest', 'shared', 'site', 'test/simnet', 'trading', 'venues'];
+const parts = ['.', 'client', 'gateway', 'ingest', 'programs', 'shared', 'site', 'test/simnet', 'trading', 'venues'];
 const licenceFile = /^(licen[cs]e|copying|notice)(\b|$)/i;
 
 /** The licences of all packages that are compiled into the product, or that it loads. */

@@ -90,6 +90,7 @@ describe('the tools for agents', () => {
       'token_trades',
       'portfolio',
       'quote',
+      'explain',
       'order',
       'orders',
       'buy',

@@ -160,6 +160,7 @@ async function recordAnswers(product: StartedProduct, mint: string): Promise<Rea
     tokenTrades: await ask(product, `/api/token/trades/${mint}?limit=${entriesOfList}`),
     tokenHolders: await ask(product, `/api/token/holders/${mint}`),
     portfolio: await ask(product, `/api/portfolio/${publicKey}`),
+    explain: await ask(product, `/api/explain/${String(tradeBuy['signature'])}`),
     quote: await ask(product, '/api/quote', { side: 'buy', mint, amount: 0.1 }),
     tradeBuy,
     tradeSell,

@@ -16,7 +16,16 @@ import { startProduct, type StartedProduct } from '../support/product/started-pr
 const testTimeoutMs = 480_000;
 const fillMs = 15_000;
 /** The first one places an order: then there is an order to look up, and a coin to sell. */
-const names = ['http-pumpportal', 'http-trading', 'http-token', 'http-portfolio', 'http-operations', 'http-keys', 'http-documents'];
+const names = [
+  'http-pumpportal',
+  'http-trading',
+  'http-token',
+  'http-portfolio',
+  'http-explain',
+  'http-operations',
+  'http-keys',
+  'http-documents',
+];
 /** Endpoints whose example cannot be answered with 200 on a simulated chain. */
 const others: Readonly<Record<string, readonly number[]>> = {
   // Nobody has signed the transaction.

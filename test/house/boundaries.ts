@@ -10,6 +10,7 @@ import { isTypeScript, sourceFiles, type SourceFile } from './source-files.ts';
 const layers: Readonly<Record<string, readonly string[]>> = {
   'shared/src': [],
   'venues/src': ['shared/src'],
+  'programs/src': ['shared/src', 'venues/src'],
   'followers/src': ['shared/src', 'venues/src'],
   'ingest/src': ['shared/src', 'venues/src', 'followers/src'],
   'gateway/src': ['shared/src', 'venues/src'],
@@ -18,11 +19,12 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'client/src': [],
   'site/web': ['client/src', 'shared/src/wire'],
   // The one place that sees all: it connects the gateway with trading and the site.
-  cli: ['shared/src', 'venues/src', 'ingest/src', 'gateway/src', 'trading/src', 'site/src', 'client/src', 'test/simnet'],
+  cli: ['shared/src', 'venues/src', 'programs/src', 'ingest/src', 'gateway/src', 'trading/src', 'site/src', 'client/src', 'test/simnet'],
   'test/simnet': ['shared/src', 'venues/src'],
   test: [
     'shared/src',
     'venues/src',
+    'programs/src',
     'followers/src',
     'ingest/src',
     'gateway/src',
@@ -38,6 +40,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
 const fewestModules: Readonly<Record<keyof typeof layers, number>> = {
   'shared/src': 50,
   'venues/src': 40,
+  'programs/src': 6,
   'followers/src': 10,
   'ingest/src': 21,
   'gateway/src': 120,
@@ -61,8 +64,8 @@ const packageHomes: Readonly<Record<string, readonly string[]>> = {
   ws: ['shared/src/solana/pubsub/', 'gateway/src/transport/', 'client/src/node.ts', 'cli/commands/doctor/'],
   msgpackr: ['gateway/src/stream/session/msgpack-command.ts'],
   typebox: ['shared/src/wire/', 'gateway/src/'],
-  '@solana/web3.js': ['shared/src/solana/'],
-  '@coral-xyz/anchor': [],
+  '@solana/web3.js': ['programs/src/'],
+  '@coral-xyz/anchor': ['programs/src/idl/coder.ts'],
   '@pump-fun/pump-sdk': [],
   litesvm: [],
   'fast-check': [],

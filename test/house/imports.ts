@@ -21,6 +21,7 @@ const forms = [
 const folderOfPackage: Readonly<Record<string, string>> = {
   shared: 'shared/src',
   venues: 'venues/src',
+  programs: 'programs/src',
   followers: 'followers/src',
   ingest: 'ingest/src',
   gateway: 'gateway/src',

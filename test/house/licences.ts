@@ -16,6 +16,7 @@ const permissive: ReadonlySet<string> = new Set([
   'Unlicense',
   'CC0-1.0',
   'Python-2.0',
+  'Zlib',
 ]);
 const fewestPackages = 30;
 

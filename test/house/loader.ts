@@ -6,7 +6,7 @@ import { place, sourceFiles } from './source-files.ts';
 /** Scripts that run the product, and options that make Node.js load, translate or preload other code. */
 const productScripts = ['start', 'sluice', 'ingest', 'gateway', 'build', 'generate'];
 const productFiles =
-  /^(run\.mjs|(shared|venues|followers|ingest|gateway|trading|site)\/src\/.*\.ts|cli\/.*\.ts|compile\/.*\.mjs|test\/simnet\/(?!.*\.test\.ts|support\/).*\.ts)$/;
+  /^(run\.mjs|(shared|venues|programs|followers|ingest|gateway|trading|site)\/src\/.*\.ts|cli\/.*\.ts|compile\/.*\.mjs|test\/simnet\/(?!.*\.test\.ts|support\/).*\.ts)$/;
 const loader =
   /(?<!\.)\b(tsx|ts-node|jiti|swc-node)\b|(?<![\w-])--(import|require|loader|experimental-loader|experimental-strip-types)\b|\bmodule\.register\(/;
 const fewestFiles = 300;

@@ -18,6 +18,7 @@ export const productPackages = [
   '.',
   'shared',
   'venues',
+  'programs',
   'followers',
   'ingest',
   'gateway',

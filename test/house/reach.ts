@@ -6,7 +6,17 @@ import { packageOf, productPackages, readManifest } from './product-packages.ts'
 import { isTypeScript, sourceFiles, type SourceFile } from './source-files.ts';
 
 const entries = [...Object.values(programs), ...Object.values(signer)];
-const productFolders = ['shared/src/', 'venues/src/', 'followers/src/', 'ingest/src/', 'gateway/src/', 'trading/src/', 'site/src/', 'cli/'];
+const productFolders = [
+  'shared/src/',
+  'venues/src/',
+  'programs/src/',
+  'followers/src/',
+  'ingest/src/',
+  'gateway/src/',
+  'trading/src/',
+  'site/src/',
+  'cli/',
+];
 /** Runs before anything is compiled. */
 const compiler = /^(run\.mjs|compile\/.*\.mjs)$/;
 

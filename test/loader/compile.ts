@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 import type { Places } from './hooks.ts';
 
 /** Folders of TypeScript that tests import. */
-const folders = ['cli', 'client', 'followers', 'gateway', 'ingest', 'shared', 'site', 'test', 'trading', 'venues'];
+const folders = ['cli', 'client', 'followers', 'gateway', 'ingest', 'programs', 'shared', 'site', 'test', 'trading', 'venues'];
 
 /**
  * Compiles each module of the project and of the tests into a temporary folder, which is removed when this process exits. Returns the address of

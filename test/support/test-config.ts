@@ -34,6 +34,7 @@ export const testConfig: Config = {
   publicUrl: null,
   signUp: 'open',
   operations: { metrics: null, sharePort: false, drainWaitMs: 0 },
+  idlDir: null,
   ipfsGateways: [],
   logLevel: 'silent',
 };

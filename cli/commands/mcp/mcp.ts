@@ -23,7 +23,7 @@ export const command = action({
       'the tools buy and sell place orders if the agent sets dryRun to false. Without this option, they only do dry runs, and paper_balance is refused',
     ),
   },
-  more: `Tools: token_info, token_candles, token_trades, portfolio, quote, order, orders, buy, sell, paper_balance.
+  more: `Tools: token_info, token_candles, token_trades, portfolio, quote, explain, order, orders, buy, sell, paper_balance.
 The API key limits what they reach: give an agent a key with the scope read if it must not trade.
 
 Make the key: ${ownCommand()} keys create --plan standard --scopes read

@@ -4,6 +4,7 @@ import { Position } from '@sluice/shared/wire/stream/commands.ts';
 import { Gap, SubscribedReply } from '@sluice/shared/wire/stream/replies.ts';
 import { BatchAnswer, BatchBody, BatchBuy, BatchSell, RefusedOrder } from '@sluice/shared/wire/rest/trading/batch.ts';
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
+import { Explanation } from '@sluice/shared/wire/rest/explain.ts';
 import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
 import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { tokenCandlesEndpoint, tokenTradesEndpoint } from '@sluice/shared/wire/rest/tokens/token-history.ts';
@@ -49,6 +50,7 @@ export const answerShapes: readonly NamedShape[] = named({
   TokenHolders: tokenHoldersEndpoint.answer,
   Portfolio: portfolioEndpoint.answer,
   PaperWallet: paperWalletEndpoint.answer,
+  Explanation,
 });
 
 /** What clients send. Filters have the name of their channel. */

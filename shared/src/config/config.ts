@@ -7,7 +7,7 @@ import { standardMemory } from './memory-bounds.ts';
 import { inQuotes, readSol, type SettingReader } from './setting-reader.ts';
 import { readPlans } from './settings/plans-file.ts';
 import { readAllowedHosts, readCorsOrigins, readPublicUrl, readTrustedProxies } from './settings/public-settings.ts';
-import { readDataDir, readFileName, readTls } from './settings/setting-files.ts';
+import { readDataDir, readFileName, readFolder, readTls } from './settings/setting-files.ts';
 import { readGrpc, readSources, type SourceName, venuesOf } from './settings/source-settings.ts';
 import { readTips } from './settings/tip-settings.ts';
 
@@ -76,6 +76,8 @@ export function readConfig(read: SettingReader) {
     publicUrl: readPublicUrl(listener, read),
     signUp: read.oneOf('SIGN_UP', ['open', 'closed'], isSimnet ? 'open' : 'closed'),
     operations: readOperations(read),
+    /** Folder of IDLs, `<program id>.json`; null: none. */
+    idlDir: readFolder('IDL_DIR', read),
     /** Gateways of IPFS, each ending in `/ipfs/`, for the metadata of tokens. */
     ipfsGateways: readIpfsGateways(read),
     logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),

@@ -31,6 +31,7 @@ from .wire import (
     CandlesEvent,
     CandlesQuery,
     Channel,
+    Explanation,
     MigrationsEvent,
     MigrationsFilter,
     NewTokensEvent,
@@ -217,6 +218,11 @@ class Sluice:
         """All tokens of a wallet, valued in SOL."""
         path = f"/api/portfolio/{_segment('public_key', public_key)}"
         return cast(Portfolio, await self._send("GET", path, {"publicKey": public_key, "sol": dict}))
+
+    async def explain(self, signature: str) -> Explanation:
+        """One transaction as a person reads it: instructions, changes by wallet, fees and tips, events, and why it failed."""
+        path = f"/api/explain/{_segment('signature', signature)}"
+        return cast(Explanation, await self._send("GET", path, {"signature": signature}))
 
     async def new_paper_wallet(self, **body: Unpack[PaperWalletBody]) -> PaperWallet:
         """Makes a paper wallet. Only while the server trades on paper."""

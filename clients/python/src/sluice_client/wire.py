@@ -21,6 +21,15 @@ __all__ = [
     "ErrorCode",
     "Event",
     "EventTimes",
+    "Explanation",
+    "ExplanationChange",
+    "ExplanationChangeToken",
+    "ExplanationEvent",
+    "ExplanationFailure",
+    "ExplanationFees",
+    "ExplanationFeesTip",
+    "ExplanationInstruction",
+    "ExplanationInstructionAccount",
     "Fee",
     "Fill",
     "Gap",
@@ -1542,6 +1551,144 @@ class PaperWallet(TypedDict):
     """startAmount in SOL."""
     startedAtMs: int | None
     """Null until its first order, or until its owner sets the balance."""
+
+
+ExplanationFailure = TypedDict(
+    "ExplanationFailure",
+    {
+        # The reason in words.
+        "text": str,
+        # Null if no instruction failed.
+        "instruction": int | None,
+        # Null if the runtime gave it.
+        "program": str | None,
+        # Null if it is unknown.
+        "programName": str | None,
+        # Null if it has none.
+        "code": int | None,
+        # Name of the error.
+        "name": str,
+        # Null if it is unknown.
+        "message": str | None,
+        # Where the name is from. `idl`: the IDL of the program. `anchor`: errors that all Anchor programs share. `log`: the log of the transaction. `program`: sluice itself knows the program. `runtime`: the runtime.
+        "from": Literal["idl", "anchor", "log", "program", "runtime"],
+        # What the program logged last.
+        "logs": list[str],
+    },
+)
+"""Why it failed; null if it succeeded."""
+
+
+class ExplanationFeesTip(TypedDict):
+    service: str
+    """Service."""
+    account: str
+    """Its account. Base58."""
+    lamports: str
+    """Tip. Raw integer in its smallest unit, as a decimal string."""
+
+
+class ExplanationFees(TypedDict):
+    lamports: str
+    """Fee of the transaction. Raw integer in its smallest unit, as a decimal string."""
+    baseLamports: str
+    """The part for its signatures. Raw integer in its smallest unit, as a decimal string."""
+    priorityLamports: str
+    """The part for its priority. Raw integer in its smallest unit, as a decimal string."""
+    computeUnits: int | None
+    """Null if the node does not report them."""
+    tips: list[ExplanationFeesTip]
+    """Transfers to accounts of services that take tips."""
+
+
+class ExplanationChangeToken(TypedDict):
+    mint: str
+    """Mint. Base58."""
+    amount: str
+    """What its token accounts changed by. Raw integer in its smallest unit, as a decimal string."""
+    decimals: int
+
+
+class ExplanationChange(TypedDict):
+    wallet: str
+    """A wallet, or another account that is no token account. Base58."""
+    lamports: str
+    """What its SOL changed by, fees included. Raw integer in its smallest unit, as a decimal string."""
+    rentLamports: str
+    """What the rent in its token accounts changed by. Raw integer in its smallest unit, as a decimal string."""
+    tokens: list[ExplanationChangeToken]
+    """Changes of its tokens, wrapped SOL included."""
+
+
+class ExplanationInstructionAccount(TypedDict):
+    name: str | None
+    """Null if it is unknown."""
+    address: str
+    """Account. Base58."""
+
+
+class ExplanationInstruction(TypedDict):
+    path: str
+    """Place: `2` is the third instruction of the message, and `2.0` the first that it called."""
+    depth: int
+    """0 for an instruction of the message, 1 for one that it called, and so on."""
+    program: str
+    """The program. Base58."""
+    programName: str | None
+    """Null if it is unknown."""
+    name: str | None
+    """Null if it is unknown."""
+    arguments: Any
+    """Arguments by their names, as the IDL says; null if they are unknown."""
+    accounts: list[ExplanationInstructionAccount]
+    """Accounts in order."""
+    data: str | None
+    """Null if `arguments` are known."""
+
+
+ExplanationEvent = TypedDict(
+    "ExplanationEvent",
+    {
+        # The id that the stream uses.
+        "id": str,
+        # The program. Base58.
+        "program": str,
+        # Null if it is unknown.
+        "programName": str | None,
+        # `venue`: sluice itself knows the program. `idl`: the event is decoded by the IDL.
+        "from": Literal["venue", "idl"],
+        # Kind of the event.
+        "name": str,
+        # Fields of the event.
+        "data": Any,
+    },
+)
+
+
+class Explanation(TypedDict):
+    signature: str
+    """Signature."""
+    outcome: Literal["succeeded", "failed", "not_executed"]
+    """`not_executed`: a transaction from a file, of which nothing shows that it is in a block."""
+    slot: int | None
+    """Null if it is unknown."""
+    blockTime: int | None
+    """Block time, Unix seconds; null if it is unknown."""
+    version: str
+    """`legacy`, `0` or `1`."""
+    feePayer: str
+    """The account that paid. Base58."""
+    failure: ExplanationFailure | None
+    fees: ExplanationFees | None
+    """Null if it was not executed."""
+    changes: list[ExplanationChange]
+    """What changed, by wallet. Empty if it was not executed."""
+    instructions: list[ExplanationInstruction]
+    """All instructions in the order in which they began."""
+    events: list[ExplanationEvent]
+    """Events of venues and of IDLs. Those of a failed transaction were undone."""
+    notes: list[str]
+    """What could not be read, and why."""
 
 
 # The events of each channel. A retraction may follow any of them.

@@ -21,6 +21,17 @@ function fileFault(file: string): string | null {
   return isAccessible(file, constants.R_OK) ? null : `${inQuotes(file)} cannot be read`;
 }
 
+/** Reads the name of a folder. It must exist and be readable. */
+export function readFolder(name: SettingName, read: SettingReader): string | null {
+  const folder = read.get(name);
+  if (folder === null) return null;
+  const stats = statsOf(folder);
+  if (stats === undefined) read.fault(name, `there is no folder ${inQuotes(folder)}, or this user may not see it`);
+  else if (!stats.isDirectory()) read.fault(name, `${inQuotes(folder)} is not a folder`);
+  else if (!isAccessible(folder, constants.R_OK | constants.X_OK)) read.fault(name, `${inQuotes(folder)} cannot be read`);
+  return folder;
+}
+
 /** Reads the certificate and its key: both files or none. */
 export function readTls(read: SettingReader) {
   const certFile = read.get('TLS_CERT_FILE');

@@ -169,6 +169,11 @@ const specs = {
     meaning: '`open`: any wallet can sign up for a Standard account. `closed`: only the operator creates accounts.',
     example: 'closed',
   },
+  IDL_DIR: {
+    meaning:
+      'Folder of Anchor IDLs, `<program id>.json`. `sluice explain` and `GET /explain/{signature}` read the instructions, events and errors of these programs with them. For other programs they use the IDL that is published on chain.',
+    example: '/etc/sluice/idl',
+  },
   IPFS_GATEWAYS: {
     default: '`https://ipfs.io/ipfs/,https://dweb.link/ipfs/`',
     meaning:

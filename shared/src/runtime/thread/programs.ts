@@ -4,7 +4,15 @@
 const folder = new URL(import.meta.url.endsWith('.ts') ? '../../../../.build/current/' : './', import.meta.url);
 
 /** A name in `compile/programs.mjs`. */
-export type ProgramName = 'signer' | 'log-followers' | 'grpc-thread' | 'blocks-thread' | 'follower-thread' | 'answers-thread' | 'thread';
+export type ProgramName =
+  | 'signer'
+  | 'log-followers'
+  | 'grpc-thread'
+  | 'blocks-thread'
+  | 'follower-thread'
+  | 'answers-thread'
+  | 'explain-process'
+  | 'thread';
 
 /** Address of a compiled program. */
 export function programUrl(name: ProgramName): URL {

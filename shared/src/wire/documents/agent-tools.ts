@@ -6,7 +6,7 @@ import { paperBalanceEndpoint } from '../rest/wallets/portfolio.ts';
 import { QuoteBody } from '../rest/trading/quote.ts';
 import { candleLimits, tradeLimits } from '../rest/tokens/token-history.ts';
 import { BuyBody, orderPageLimits, SellBody } from '../rest/trading/trade.ts';
-import { Address, Closed, EventId, OrderId, RequestedMint, UnixSeconds } from '../values/values.ts';
+import { Address, Closed, EventId, OrderId, RequestedMint, Signature, UnixSeconds } from '../values/values.ts';
 import { validator } from '../validate.ts';
 
 /** Rows that a tool returns by default: fewer than the HTTP interface, because a model reads them all. */
@@ -46,6 +46,7 @@ export const toolInputs = {
   token_trades: Closed({ mint, before: before(EventId), limit: limit(tradeLimits.max) }),
   portfolio: Closed({ publicKey: Address('Address of the wallet.') }),
   quote: Closed(QuoteBody.properties),
+  explain: Closed({ signature: Signature('Signature of the transaction.') }),
   order: Closed({ id: OrderId('Id of the order, `ord_…`.') }),
   orders: Closed({ before: before(OrderId), limit: limit(orderPageLimits.max) }),
   buy: Closed({ ...BuyBody.properties, ...ordering }),

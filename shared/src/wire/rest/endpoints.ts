@@ -8,6 +8,7 @@ import {
 } from './operations/documents.ts';
 import { tradeBatchEndpoint } from './trading/batch.ts';
 import type { EndpointSpec } from './endpoint.ts';
+import { explainEndpoint } from './explain.ts';
 import { tokenImageEndpoint } from './tokens/image.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations/operations.ts';
 import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from './wallets/portfolio.ts';
@@ -40,6 +41,7 @@ export const endpoints: readonly EndpointSpec[] = [
   tokenHoldersEndpoint,
   tokenImageEndpoint,
   portfolioEndpoint,
+  explainEndpoint,
   quoteEndpoint,
   tradeBuyEndpoint,
   tradeSellEndpoint,

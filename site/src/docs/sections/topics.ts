@@ -22,6 +22,7 @@ const tagTitles: Readonly<Record<string, string>> = {
   operations: 'Operations',
   token: 'Tokens',
   portfolio: 'Portfolio',
+  explain: 'Explain',
   trading: 'Trading',
   PumpPortal: 'PumpPortal clients',
   keys: 'API keys',

@@ -22,6 +22,7 @@ const clientMethods: Readonly<Record<string, string>> = {
   tokenTrades: 'trades',
   tokenHolders: 'holders',
   portfolio: 'portfolio',
+  explain: 'explain',
 };
 
 /** The request in each language: with the client library if it has a method, otherwise with the usual HTTP client. */
