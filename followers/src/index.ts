@@ -6,6 +6,7 @@ import type { ConsumerParts } from './kit/log-consumer.ts';
 import { ThreadedFollowers } from './threaded.ts';
 
 export type { FollowersStats } from './followers.ts';
+export { TriggerLog } from './triggers/trigger-log.ts';
 export { WatchIndex } from './triggers/watch-index.ts';
 
 export interface RunningFollowers {

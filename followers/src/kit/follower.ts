@@ -37,4 +37,8 @@ export interface Section<Event> {
   readonly events: readonly Event[];
   readonly from: LogPosition | null;
   readonly to: LogPosition;
+  /** The log lost entries before the first event of the section; `epoch`: and its numbers began again. Null: it lost none. */
+  readonly afterLoss: 'trimmed' | 'epoch' | null;
+  /** Further events that were already read from the log. */
+  readonly left: number;
 }

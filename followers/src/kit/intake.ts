@@ -8,7 +8,10 @@ interface Waiting<Event> {
   readonly event: Event;
   readonly bytes: number;
   readonly at: LogPosition;
+  readonly afterLoss: Loss;
 }
+
+type Loss = Section<unknown>['afterLoss'];
 
 /** Collects entries of the log from a position on, each once even if it is delivered again, until it is full. */
 export class Intake<Event> {
@@ -21,6 +24,8 @@ export class Intake<Event> {
   readonly #read: (entry: LogEntry) => Event | null;
   #waiting: Waiting<Event>[] = [];
   #bytes = 0;
+  /** Since the last event that waits. */
+  #loss: Loss = null;
   /** The last entry; null before the first if there was no position. */
   #epoch: string | null;
   #offset: number;
@@ -51,27 +56,45 @@ export class Intake<Event> {
       this.full = true;
       return;
     }
-    this.lost += entry.offset - this.#offset - 1;
+    const lost = entry.offset - this.#offset - 1;
+    if (lost > 0) {
+      this.lost += lost;
+      this.#loss ??= 'trimmed';
+    }
     this.#offset = entry.offset;
     if (event === null) return;
     this.#bytes += entry.record.length;
-    this.#waiting.push({ event, bytes: entry.record.length, at: { epoch, offset: entry.offset } });
+    this.#waiting.push({ event, bytes: entry.record.length, at: { epoch, offset: entry.offset }, afterLoss: this.#loss });
+    this.#loss = null;
   }
 
-  /** Continues in another epoch, after offset `last`. */
-  enterEpoch(epoch: string, last = this.#offset): void {
+  /** Continues in another epoch. */
+  enterEpoch(epoch: string): void {
     if (this.full || this.#epoch === null) return;
     this.#epoch = epoch;
+  }
+
+  /** Continues in another epoch, after offset `last`. The log does not have what came before. */
+  loseEpoch(epoch: string, last: number): void {
+    this.enterEpoch(epoch);
+    if (this.full || this.#epoch === null) return;
     this.#offset = last;
+    this.#loss = 'epoch';
   }
 
   /** The next events, at most `limit`. Null if the position is still `from`. */
   take(limit: number, from: LogPosition | null): Section<Event> | null {
-    const taken = this.#waiting.slice(0, limit);
-    const to = taken.length < this.#waiting.length ? taken.at(-1)!.at : this.position;
-    if (to === null || (from !== null && to.epoch === from.epoch && to.offset === from.offset)) return null;
-    this.#waiting = this.#waiting.slice(limit);
+    const waiting = this.#waiting;
+    // A loss is at the beginning of its section.
+    const next = waiting.slice(0, limit);
+    const loss = next.findIndex(({ afterLoss }, at) => at > 0 && afterLoss !== null);
+    const taken = loss === -1 ? next : next.slice(0, loss);
+    const to = taken.length < waiting.length ? taken.at(-1)!.at : this.position;
+    if (to === null || (from !== null && to.epoch === from.epoch && to.offset === from.offset && this.#loss === null)) return null;
+    const afterLoss = taken.length > 0 ? taken[0]!.afterLoss : this.#loss;
+    if (taken.length === 0) this.#loss = null;
+    this.#waiting = waiting.slice(taken.length);
     for (const { bytes } of taken) this.#bytes -= bytes;
-    return { events: taken.map(({ event }) => event), from, to };
+    return { events: taken.map(({ event }) => event), from, to, afterLoss, left: this.#waiting.length };
   }
 }

@@ -5,7 +5,7 @@ import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { LogFollower, OpenState } from './follower.ts';
 import { Intake } from './intake.ts';
 
-/** Time between two sections while the log is followed. A reader of the state is behind by at most this. */
+/** Time between two sections while the log is followed, and between two rounds. A reader of the state is behind by at most this. */
 const applyEveryMs = 25;
 /** Events of one section. For candles, a section takes about 1 ms in Redis and 0.5 ms in this process. New events wait for both. */
 const sectionEvents = 100;
@@ -32,6 +32,13 @@ export interface ConsumerParts {
   readonly log: Logger;
 }
 
+export interface ConsumerOptions {
+  /** Applies events in the turn of the event loop in which they arrive. */
+  readonly prompt?: boolean;
+  /** The consumer runs without a lease until it is closed: its owner makes sure that it is the only one. */
+  readonly unleased?: boolean;
+}
+
 /** One term of the lease, from a checkpoint on. */
 interface Term<Event> {
   readonly leaseTerm: LeaseTerm;
@@ -54,6 +61,7 @@ export class LogConsumer<Event> {
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #prompt: boolean;
   readonly #lease: Lease;
   readonly #running: Promise<void>;
   readonly #counts = { events: 0, batches: 0, lostEntries: 0, failures: 0 };
@@ -63,12 +71,17 @@ export class LogConsumer<Event> {
   #closed = false;
   #wake: (() => void) | null = null;
 
-  constructor(follower: LogFollower<Event>, { bus, clock = systemClock, log }: ConsumerParts) {
+  constructor(
+    follower: LogFollower<Event>,
+    { bus, clock = systemClock, log }: ConsumerParts,
+    { prompt = false, unleased = false }: ConsumerOptions = {},
+  ) {
     this.#follower = follower;
     this.#bus = bus;
     this.#clock = clock;
     this.#log = log.child({ follower: follower.name });
-    this.#lease = bus.lease(follower.name);
+    this.#prompt = prompt;
+    this.#lease = unleased ? ownLease(follower.name) : bus.lease(follower.name);
     this.#lease.onChange(() => this.#wake?.());
     this.#running = this.#run();
   }
@@ -141,14 +154,16 @@ export class LogConsumer<Event> {
     try {
       await subscriber.start({
         onEntry: (entry) => {
+          const { length } = intake;
           intake.add(subscriber.epoch, entry);
+          if (this.#prompt && intake.length > length) this.#wake?.();
           if (intake.full && term.subscriber === subscriber) void stop();
         },
         onEpoch: () => intake.enterEpoch(subscriber.epoch),
         // The offsets of later entries show that entries were trimmed.
         onLost: ({ reason, last }) => {
           if (reason !== 'epoch') return;
-          if (intake.isUntouched) intake.enterEpoch(subscriber.epoch, last);
+          if (intake.isUntouched) intake.loseEpoch(subscriber.epoch, last);
           else {
             term.isOver = true;
             this.#wake?.();
@@ -174,7 +189,7 @@ export class LogConsumer<Event> {
         if (!(await this.#round(term))) return;
         this.#pauseMs = firstPauseMs;
         if (last || !isHeld(term.leaseTerm)) return;
-        if (term.intake.length < sectionEvents) await this.#sleep(applyEveryMs);
+        if (term.intake.length < (this.#prompt ? 1 : sectionEvents)) await this.#sleep(applyEveryMs);
       }
     } catch (error) {
       if (!(error instanceof BusError && error.code === 'FENCED')) throw error;
@@ -223,4 +238,16 @@ export class LogConsumer<Event> {
       };
     });
   }
+}
+
+function ownLease(name: string): Lease {
+  return {
+    name,
+    held: true,
+    holder: 'self',
+    fence: 1,
+    onChange: () => () => undefined,
+    relinquish: () => undefined,
+    close: async () => undefined,
+  };
 }

@@ -219,5 +219,5 @@ function isMatch({ mint, when }: EventWatch['watch'], event: AccountTrade | Migr
 function metBy(id: string, event: AccountTrade | Migration, position: LogPosition, late: boolean): Met {
   const { mint, slot, receivedUs, publishedUs, id: eventId } = event;
   const cause = event.kind === 'migration' ? null : { mint, eventId, baseAmount: event.baseAmount, quoteAmount: event.lamports, position };
-  return { id, mint, value: null, slot, late, cause, eventId, position, receivedUs, publishedUs };
+  return { id, mint, value: null, slot, late, cause, eventId, position, receivedUs, publishedUs, price: null };
 }

@@ -238,7 +238,7 @@ function progressOf(goal: CurveGoal | null, curve: PriceTick['curve']): number |
   if (goal === null) return null;
   if (curve === null || goal.from === goal.to) return 100;
   const part = (curve[goal.reserve] - Number(goal.from)) / (Number(goal.to) - Number(goal.from));
-  return Math.min(100, Math.max(0, part * 100));
+  return finite(Math.min(100, Math.max(0, part * 100)));
 }
 
 function finite(value: number): number | null {

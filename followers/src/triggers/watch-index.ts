@@ -44,6 +44,7 @@ export class WatchIndex {
   readonly #profits = new ProfitWatches();
   /** The epochs whose positions the log contains, the newest last. */
   #epochs: string[] = [''];
+  #isReplaying = false;
   #nowMs = 0;
   #wallMs = 0;
   /** Watches without a mint's price whose reason may have changed. */
@@ -51,12 +52,12 @@ export class WatchIndex {
 
   constructor() {
     this.#mints = new MintBook(this.#slots, {
-      meet: (armed) => this.#met.set(armed.id, armed),
+      meet: (armed) => this.#meet(armed.id, armed),
       unmeet: ({ id }) => this.#met.delete(id),
     });
     this.#events = new EventWatches({
       fateOf: (event) => this.#mints.fateOf(event),
-      meet: (entry) => this.#met.set(entry.watch.id, entry),
+      meet: (entry) => this.#meet(entry.watch.id, entry),
       unmeet: ({ watch }) => this.#met.delete(watch.id),
       skip: (entry, reason) => this.#setReason(entry, reason),
       isAfter: ({ offset }, other) => !this.#epochs.includes(other.epoch) || offset > other.offset,
@@ -75,6 +76,9 @@ export class WatchIndex {
   get waiting(): number {
     return this.#met.size;
   }
+
+  /** How often a condition was met. */
+  metCount = 0;
 
   /** When `tick` has something to do next, on the steady clock and as Unix milliseconds; Infinity if nothing. */
   get next(): { readonly nowMs: number; readonly wallMs: number } {
@@ -155,6 +159,20 @@ export class WatchIndex {
     this.#mints.lose(nowMs, wallMs);
   }
 
+  /** The log is read again from a checkpoint. Nothing can be taken until it is read to its end. */
+  beginReplay(nowMs: number, wallMs: number): void {
+    this.#isReplaying = true;
+    this.lose(nowMs, wallMs);
+  }
+
+  endReplay(): void {
+    this.#isReplaying = false;
+  }
+
+  get isReplaying(): boolean {
+    return this.#isReplaying;
+  }
+
   /** Takes the next event of the log. */
   note(event: WatchEvent, nowMs: number, wallMs: number): void {
     this.#setTime(nowMs, wallMs);
@@ -178,7 +196,7 @@ export class WatchIndex {
   tick(nowMs: number, wallMs: number, solUsd: number | null): void {
     this.#setTime(nowMs, wallMs);
     this.#mints.tick(nowMs, solUsd);
-    this.#timed.due(wallMs, (timed) => this.#met.set(timed.watch.id, timed));
+    this.#timed.due(wallMs, (timed) => this.#meet(timed.watch.id, timed));
   }
 
   /**
@@ -186,6 +204,7 @@ export class WatchIndex {
    * taken is not watched any more, except trades of an account that may fire several times.
    */
   takeMet(limit: number, mayTake: (id: string) => boolean = () => true): Met[] {
+    if (this.#isReplaying) return [];
     const taken: Met[] = [];
     const refused: [id: string, entry: Entry][] = [];
     for (const [id, entry] of this.#met) {
@@ -253,8 +272,13 @@ export class WatchIndex {
     this.#mints.takeRead(mint, read, nowMs);
   }
 
+  #meet(id: string, entry: Entry): void {
+    this.metCount++;
+    this.#met.set(id, entry);
+  }
+
   #take(id: string, entry: Entry): Met {
-    const none = { mint: '', value: null, slot: null, cause: null, eventId: null, position: null, receivedUs: null, publishedUs: null };
+    const none = { mint: '', value: null, slot: null, cause: null, ...noEvent };
     if (entry.kind === 'event') {
       const met = this.#events.take(entry);
       if (entry.met.length === 0) this.#met.delete(id);
@@ -264,9 +288,12 @@ export class WatchIndex {
     }
     if (entry.kind === 'level') {
       const { lane } = entry;
-      const { receivedUs, publishedUs } = this.#mints.get(lane.mint)!.view(lane.confirm).tick!;
+      const prices = this.#mints.get(lane.mint)!;
+      const tick = prices.view(lane.confirm).tick!;
+      const { receivedUs, publishedUs } = tick;
       const { mint, value, slot } = lane;
-      const met = { ...none, id, mint, value, slot, late: lane.isLate(entry), receivedUs, publishedUs };
+      const price = priceAtBound(entry, prices.valueAt(tick, 'priceSol'));
+      const met = { ...none, id, mint, value, slot, late: lane.isLate(entry), receivedUs, publishedUs, price };
       this.#end(id, this.#byId.get(id)!);
       return met;
     }
@@ -335,6 +362,17 @@ export class WatchIndex {
     this.#nowMs = nowMs;
     this.#wallMs = wallMs;
   }
+}
+
+const noEvent = { eventId: null, position: null, receivedUs: null, publishedUs: null, price: null } as const;
+
+/** All metrics but the progress of a curve change in proportion to the price. */
+function priceAtBound({ key, lane }: ArmedLevel, priceSol: number | null): Met['price'] {
+  const { value } = lane;
+  const { metric, sign } = lane.terms;
+  if (priceSol === null || value === null) return null;
+  const boundSol = metric === 'curveProgress' || value === 0 ? null : (priceSol * key * sign) / value;
+  return { op: sign === 1 ? '<=' : '>=', priceSol, boundSol };
 }
 
 function armedOf({ id, armedAtMs }: Watch, lane: ArmedLevel['lane']) {

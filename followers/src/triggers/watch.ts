@@ -63,6 +63,11 @@ export interface Met {
   /** Unix µs of the event that decided; null if there is none. */
   readonly receivedUs: number | null;
   readonly publishedUs: number | null;
+  /**
+   * Of a level, a trailing stop and a profit: the price in SOL that decided, and the price at which the condition just holds; `boundSol` is null if that depends on
+   * something else.
+   */
+  readonly price: { readonly op: Comparison; readonly priceSol: number; readonly boundSol: number | null } | null;
 }
 
 /** A price of the main pool of a mint, from the log or from a read of the market's state. */
