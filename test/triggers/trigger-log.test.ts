@@ -58,7 +58,7 @@ class Process {
       },
       readPrices: async () => reads,
       onMet: () => this.met.push(...this.log.takeMet(100)),
-      wallMs: () => clock.wallMs(),
+      unixMs: () => clock.wallMs(),
       clock,
       log: silentLog,
     });

@@ -32,7 +32,7 @@ export class HeldExtreme {
     const values = this.#values;
     const ends = this.#ends;
     if (slot === this.#slot) {
-      if (ends.length > 0) ends[ends.length - 1] = nowMs;
+      ends[ends.length - 1] = nowMs;
       this.current = value;
       return;
     }
@@ -52,22 +52,20 @@ export class HeldExtreme {
     const ends = this.#ends;
     let gone = 0;
     while (gone < ends.length && ends[gone]! <= nowMs - withinMs) gone++;
-    if (gone > 0) {
-      ends.splice(0, gone);
-      this.#values.splice(0, gone);
+    const isAllGone = gone === ends.length;
+    // The slot that goes on may replace its value, so the value before it is needed further.
+    const dropped = isAllGone ? gone - 1 : gone;
+    if (dropped > 0) {
+      ends.splice(0, dropped);
+      this.#values.splice(0, dropped);
     }
-    return Math.max(this.current, this.#values[0] ?? Number.NEGATIVE_INFINITY);
+    return isAllGone ? this.current : Math.max(this.current, this.#values[0]!);
   }
 
   /** When the last value above `limit` was replaced; null if none is remembered. */
   lastAbove(limit: number): number | null {
     const at = this.#values.findLastIndex((value) => value > limit);
     return at === -1 ? null : this.#ends[at]!;
-  }
-
-  /** Nothing but the current value is remembered. */
-  get isSteady(): boolean {
-    return this.#values.length === 0;
   }
 
   #joinPairs(): void {

@@ -138,12 +138,10 @@ export class LevelLane {
     if (dueMs < Number.POSITIVE_INFINITY) this.#host.schedule(this, dueMs);
   }
 
-  /** The watermarks of trailing watches that changed since the last call. Returns whether the values that are known can still change one. */
-  watermarks(nowMs: number, note: (id: string, watermark: number) => void): boolean {
-    if (this.#trailing === null) return false;
+  /** The watermarks of trailing watches that changed since the last call. */
+  watermarks(nowMs: number, note: (id: string, watermark: number) => void): void {
     this.#raise(nowMs);
-    this.#trailing.changedWatermarks((id, watermark) => note(id, watermark * this.terms.sign));
-    return this.#low !== null && this.#value !== unknown && (!this.#low.isSteady || this.#trailing.hasPending);
+    this.#trailing?.changedWatermarks((id, watermark) => note(id, watermark * this.terms.sign));
   }
 
   #begin(nowMs: number): void {
@@ -155,7 +153,7 @@ export class LevelLane {
   #raise(nowMs: number): void {
     if (this.#trailing === null || this.#low === null) return;
     const held = -this.#low.max(nowMs, this.terms.holdMs);
-    if (held > Number.NEGATIVE_INFINITY) this.#trailing.raise(held);
+    if (held > Number.NEGATIVE_INFINITY) this.#trailing.raise(held, nowMs);
   }
 
   #meet(armed: ArmedLevel): void {

@@ -27,11 +27,6 @@ export class TrailingList implements ThresholdList {
     return this.#groups.at(-1)?.best ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Some have no watermark yet. */
-  get hasPending(): boolean {
-    return this.#pending.length > 0;
-  }
-
   add(armed: ArmedLevel): void {
     this.#size++;
     const { watermark } = armed;
@@ -46,20 +41,21 @@ export class TrailingList implements ThresholdList {
     this.#rank(at);
   }
 
-  /** A value that was held. It is the new watermark of all that have a lower one. */
-  raise(watermark: number): boolean {
+  /** A value that was held. It is the new watermark of all that have a lower one, and the first one of those that are old enough. */
+  raise(watermark: number, nowMs: number): void {
     const groups = this.#groups;
     const lowest = groups.at(-1)?.watermark ?? Number.POSITIVE_INFINITY;
-    if (this.#pending.length === 0 && lowest >= watermark) return false;
+    if (this.#pending.length === 0 && lowest >= watermark) return;
     let members: ArmedLevel[] = [];
-    for (const armed of this.#pending.splice(0)) insert(members, armed);
+    for (const armed of this.#pending) if (armed.holdsFromMs <= nowMs) insert(members, armed);
+    if (members.length > 0) this.#pending = this.#pending.filter(({ holdsFromMs }) => holdsFromMs > nowMs);
+    else if (lowest >= watermark) return;
     for (let top = groups.at(-1); top !== undefined && top.watermark <= watermark; top = groups.at(-1)) {
       groups.pop();
       members = joined(members, top.members);
     }
     groups.push({ watermark, members, best: 0, isChanged: true });
     this.#rank(groups.length - 1);
-    return true;
   }
 
   takeFrom(key: number): ArmedLevel[] {

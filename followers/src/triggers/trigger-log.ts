@@ -25,7 +25,7 @@ export interface TriggerLogParts {
   /** Conditions are met that were not before. Called in the turn of the event loop in which the log shows it. */
   readonly onMet: () => void;
   /** Unix milliseconds. */
-  readonly wallMs: () => number;
+  readonly unixMs: () => number;
   readonly clock?: Clock;
   readonly log: Logger;
 }
@@ -57,7 +57,7 @@ export class TriggerLog implements LogFollower<WatchEvent> {
   constructor(parts: TriggerLogParts) {
     this.#parts = parts;
     this.#clock = parts.clock ?? systemClock;
-    this.#index.beginReplay(this.#clock.steadyMs(), parts.wallMs());
+    this.#index.beginReplay(this.#clock.steadyMs(), parts.unixMs());
   }
 
   get size(): number {
@@ -117,7 +117,7 @@ export class TriggerLog implements LogFollower<WatchEvent> {
     const checkpoint = await this.#parts.checkpoint();
     this.#position = checkpoint;
     this.#saveAtMs = this.#clock.steadyMs() + saveEveryMs;
-    this.#index.beginReplay(this.#clock.steadyMs(), this.#parts.wallMs());
+    this.#index.beginReplay(this.#clock.steadyMs(), this.#parts.unixMs());
     if (checkpoint !== null) this.#index.enterEpoch(checkpoint.epoch, true);
     return {
       checkpoint,
@@ -136,7 +136,7 @@ export class TriggerLog implements LogFollower<WatchEvent> {
   #apply({ events, to, afterLoss, left }: Section<WatchEvent>): void {
     const index = this.#index;
     const nowMs = this.#clock.steadyMs();
-    const wallMs = this.#parts.wallMs();
+    const wallMs = this.#parts.unixMs();
     const { metCount } = index;
     if (afterLoss !== null) index.lose(nowMs, wallMs);
     index.enterEpoch(to.epoch, afterLoss !== 'epoch');
@@ -178,7 +178,7 @@ export class TriggerLog implements LogFollower<WatchEvent> {
     try {
       const reads = await this.#parts.readPrices(mints);
       const { metCount } = this.#index;
-      for (const [mint, read] of reads) this.#index.takeRead(mint, read, this.#clock.steadyMs(), this.#parts.wallMs());
+      for (const [mint, read] of reads) this.#index.takeRead(mint, read, this.#clock.steadyMs(), this.#parts.unixMs());
       if (this.#index.metCount > metCount) this.#parts.onMet();
     } catch (error) {
       this.#parts.log.warn({ err: error, mints: mints.length }, 'trigger_prices_not_read');
