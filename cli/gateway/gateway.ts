@@ -46,6 +46,7 @@ import { decideHandshake, streamPaths, type Handshake, type HandshakeParts } fro
 import { Hub } from '@sluice/gateway/stream/hub.ts';
 import { usageEndpoints, type UsageOfKeys } from '@sluice/gateway/usage/endpoints.ts';
 import { orderEndpoints } from '@sluice/trading/api/endpoints/order-endpoints.ts';
+import { triggerReadEndpoints } from '@sluice/trading/api/endpoints/trigger-endpoints.ts';
 import { tradingReports } from '@sluice/trading/api/order-report.ts';
 import { custodyOf, openTrading, type Custody, type Trading } from '@sluice/trading/api/trading.ts';
 import { startTransport, type TransportChoice } from '@sluice/gateway/transport/start.ts';
@@ -132,6 +133,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...trading.endpoints,
     ...orderEndpoints({ orders: store?.orders ?? null }),
     explaining.endpoint,
+    ...triggerReadEndpoints({ triggers: store?.triggers ?? null, paper: config.trading === 'paper' }),
     ...usageEndpoints({ limits, tickets: fleet.tickets, usage, clock: keys.clock }),
     ...(await documentEndpoints({ config, addressOf, assets: docsAssets(options.page) })),
     ...(options.endpoints ?? []),

@@ -14,7 +14,7 @@ export interface ChannelEvents {
   readonly prices: Price;
   readonly candles: Candle;
   readonly pools: PoolCreated | LiquidityAdded | LiquidityRemoved;
-  readonly orders: Order;
+  readonly orders: Order | Trigger;
 }
 export type Channel = keyof ChannelEvents;
 
@@ -877,6 +877,135 @@ export interface Order {
   readonly simulated?: true;
 }
 
+/** A trigger of this API key changed. */
+export interface Trigger {
+  readonly type: 'trigger';
+  /** `<trigger id>:<version>`: unique. */
+  readonly id: string;
+  /** Id of the trigger. */
+  readonly triggerId: string;
+  /** Counts the changes of the trigger. The report with the higher version is the newer one. */
+  readonly version: number;
+  /** `waiting`: the order of its parent has not filled. `armed`: it waits for its condition. `firing`: its order is being placed, or is not confirmed yet. `fired`: its last order is confirmed. `cancelled`, `expired`. `failed`: its order failed, and was not tried again. The last four are final. */
+  readonly status: 'waiting' | 'armed' | 'firing' | 'fired' | 'cancelled' | 'expired' | 'failed';
+  /** Its newest order; null before the first. */
+  readonly orderId: string | null;
+  /** Why its last attempt failed; null if none did. */
+  readonly error: {
+    /** From the table of errors. */
+    readonly code: 'INVALID_REQUEST' | 'INVALID_MINT' | 'INSUFFICIENT_BALANCE' | 'SLIPPAGE_EXCEEDED' | 'TRANSACTION_EXPIRED' | 'SIMULATION_FAILED' | 'UNAUTHENTICATED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_MISMATCH' | 'PAYLOAD_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'RATE_LIMIT' | 'INTERNAL' | 'UPSTREAM_UNAVAILABLE' | 'TRADING_HALTED' | 'DRAINING' | 'SLOW_CONSUMER';
+    /** For people. */
+    readonly message: string;
+    /** Further data; the table of errors shows the fields of each code. */
+    readonly details: Readonly<Record<string, unknown>>;
+  } | null;
+  /** Why it does not fire now although its condition may hold, for example `hold`, `shallow_pool`, `gap`, `stale_price` or `oco_sibling_firing`. Null if there is no such reason. */
+  readonly waitingFor: string | null;
+  /** Its condition became true while nothing was running, and it was evaluated on a later price. */
+  readonly late: boolean;
+  /** It was cancelled while it was firing. It places no further order. */
+  readonly cancelAsked: boolean;
+  /** Its orders are on paper. */
+  readonly paper: boolean;
+  /** Wallet that signs and pays. Base58. */
+  readonly publicKey: string;
+  /** Mint of the token; null if the followed wallet decides it. */
+  readonly mint: string | null;
+  /** Side of its orders. */
+  readonly side: 'buy' | 'sell';
+  /** A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded. */
+  readonly amount: number | string;
+  readonly maxAmount: number | null;
+  readonly slippage: number | null;
+  readonly priorityFee: number | null;
+  /** Venue. */
+  readonly pool: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
+  readonly minOut: string | null;
+  readonly maxIn: string | null;
+  /** What the trigger waits for. */
+  readonly when: {
+    /** `priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold. */
+    readonly metric: 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'curveProgress';
+    /** How the value compares when the trigger fires. */
+    readonly op: '>=' | '<=';
+    /** The level, in SOL, USD or percent. */
+    readonly value: number;
+  } | {
+    /** Profit or loss in percent of the position's average cost. */
+    readonly position: 'profitPct';
+    /** How the value compares when the trigger fires. */
+    readonly op: '>=' | '<=';
+    readonly value: number;
+  } | {
+    /** A sell fires when the value falls this much below its highest since arming, a buy when it rises this much above its lowest. */
+    readonly trailing: {
+      /** `priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold. */
+      readonly metric: 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'curveProgress';
+      readonly percent: number;
+    };
+  } | {
+    /** When to fire, Unix milliseconds. A time of the last hour fires at once. */
+    readonly at: number;
+  } | {
+    /** Interval: a number with `s`, `m`, `h` or `d`, from `2s` to `30d`. */
+    readonly every: string;
+    /** Number of orders. */
+    readonly times: number;
+  } | {
+    /** Fires when the token moves from its bonding curve to a pool. */
+    readonly event: 'migration';
+  } | {
+    /** Fires when this order of the caller has filled. */
+    readonly filled: string;
+  } | {
+    /** The wallet to follow. Base58. */
+    readonly account: string;
+    /** Which of its trades count. */
+    readonly side: 'buy' | 'sell';
+    /** Only trades of at least this size, SOL. */
+    readonly minSol?: number;
+    /** How often the trigger fires. */
+    readonly times?: number;
+  };
+  /** Which trades count. */
+  readonly confirm: 'processed' | 'confirmed';
+  /** Depth that the main pool must have, SOL. UI number (float64). */
+  readonly minDepthSol: number;
+  /** How long the condition must hold. Milliseconds. */
+  readonly holdMs: number;
+  /** How often an order that failed or was refused is repeated. */
+  readonly retries: number;
+  /** For how long. Milliseconds. */
+  readonly retryForMs: number;
+  /** When one trigger of the group fires, the others are cancelled. */
+  readonly ocoGroup: string | null;
+  readonly watermark: number | null;
+  readonly nextAt: number | null;
+  /** How often it has fired. */
+  readonly firings: number;
+  /** What it can cost at most, SOL: the amount of each order that is left, and the priority fee of each attempt, or 0.01 SOL if that is automatic. Rent of accounts and tips are not included. UI number (float64). */
+  readonly maxCostSol: number;
+  /** The trigger in whose `then` it was. */
+  readonly parentId: string | null;
+  readonly parentAmount: string | null;
+  /** The triggers of `then`, in its order. */
+  readonly children: readonly string[];
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** When it last changed, Unix milliseconds. */
+  readonly updatedAt: number;
+  /** Unix milliseconds; null: never. */
+  readonly expiresAt: number | null;
+  readonly ts: {
+    /** When the change was stored, Unix microseconds. */
+    readonly received: number;
+    /** When it was published, Unix microseconds. */
+    readonly published: number;
+  };
+  /** Present and true on the simulated chain. */
+  readonly simulated?: true;
+}
+
 /** An earlier event is void, because its fork died. A candle is void if none of its trades is left, or none that shows a price. */
 export interface Retract {
   readonly type: 'retract';
@@ -1034,6 +1163,252 @@ export interface BatchBody {
   readonly orders: readonly (BatchBuy | BatchSell)[];
 }
 
+export interface TriggerBody {
+  /** Wallet that signs and pays. Base58. */
+  readonly publicKey: string;
+  /** Mint of the token, base58. Only with `account` it may be missing: then the followed wallet decides it. */
+  readonly mint?: string;
+  /** Side of the order. */
+  readonly side: 'buy' | 'sell';
+  /** A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded. */
+  readonly amount: number | string;
+  /** The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell. */
+  readonly maxAmount?: number;
+  /** Percent that the price may move against the trader; at most two decimals. */
+  readonly slippage?: number;
+  /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
+  readonly priorityFee?: number;
+  /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too. */
+  readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
+  /** The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  readonly minOut?: string;
+  /** Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+  readonly maxIn?: string;
+  /** What the trigger waits for. */
+  readonly when: {
+    /** `priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold. */
+    readonly metric: 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'curveProgress';
+    /** How the value compares when the trigger fires. */
+    readonly op: '>=' | '<=';
+    /** The level, in SOL, USD or percent. */
+    readonly value: number;
+  } | {
+    /** Profit or loss in percent of the position's average cost. */
+    readonly position: 'profitPct';
+    /** How the value compares when the trigger fires. */
+    readonly op: '>=' | '<=';
+    readonly value: number;
+  } | {
+    /** A sell fires when the value falls this much below its highest since arming, a buy when it rises this much above its lowest. */
+    readonly trailing: {
+      /** `priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold. */
+      readonly metric: 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'curveProgress';
+      readonly percent: number;
+    };
+  } | {
+    /** When to fire, Unix milliseconds. A time of the last hour fires at once. */
+    readonly at: number;
+  } | {
+    /** Interval: a number with `s`, `m`, `h` or `d`, from `2s` to `30d`. */
+    readonly every: string;
+    /** Number of orders. */
+    readonly times: number;
+  } | {
+    /** Fires when the token moves from its bonding curve to a pool. */
+    readonly event: 'migration';
+  } | {
+    /** Fires when this order of the caller has filled. */
+    readonly filled: string;
+  } | {
+    /** The wallet to follow. Base58. */
+    readonly account: string;
+    /** Which of its trades count. */
+    readonly side: 'buy' | 'sell';
+    /** Only trades of at least this size, SOL. */
+    readonly minSol?: number;
+    /** How often the trigger fires. */
+    readonly times?: number;
+  };
+  /** Which trades count. With `confirmed` no price that is taken back by a `retract` fires it. */
+  readonly confirm?: 'processed' | 'confirmed';
+  /** The main pool must be at least this deep, SOL. Only for conditions on a price. */
+  readonly minDepthSol?: number;
+  /** The condition must hold this long, milliseconds. Only for conditions on a price. */
+  readonly holdMs?: number;
+  /** How often an order that failed or was refused is repeated with a new quote. */
+  readonly retries?: number;
+  /** For how long, milliseconds. */
+  readonly retryForMs?: number;
+  /** Any text. When one trigger of the owner with this text fires, the others are cancelled. */
+  readonly ocoGroup?: string | null;
+  /** When it ends, Unix milliseconds; null: never. Default: after 30 days. */
+  readonly expiresAt?: number | null;
+  /** Triggers that are armed when the order of this one has filled, for exactly what it bought. Not for a trigger that fires more than once. */
+  readonly then?: readonly ({
+    /** That of the parent, which is the default. Base58. */
+    readonly publicKey?: string;
+    /** That of the parent, which is the default. */
+    readonly mint?: string;
+    /** Side of the order. */
+    readonly side: 'buy' | 'sell';
+    /** A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded. */
+    readonly amount: number | string;
+    /** The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell. */
+    readonly maxAmount?: number;
+    /** Percent that the price may move against the trader; at most two decimals. */
+    readonly slippage?: number;
+    /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
+    readonly priorityFee?: number;
+    /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too. */
+    readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
+    /** The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+    readonly minOut?: string;
+    /** Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+    readonly maxIn?: string;
+    /** What the trigger waits for. */
+    readonly when: {
+      /** `priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold. */
+      readonly metric: 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'curveProgress';
+      /** How the value compares when the trigger fires. */
+      readonly op: '>=' | '<=';
+      /** The level, in SOL, USD or percent. */
+      readonly value: number;
+    } | {
+      /** Profit or loss in percent of the position's average cost. */
+      readonly position: 'profitPct';
+      /** How the value compares when the trigger fires. */
+      readonly op: '>=' | '<=';
+      readonly value: number;
+    } | {
+      /** A sell fires when the value falls this much below its highest since arming, a buy when it rises this much above its lowest. */
+      readonly trailing: {
+        /** `priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold. */
+        readonly metric: 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'curveProgress';
+        readonly percent: number;
+      };
+    } | {
+      /** When to fire, Unix milliseconds. A time of the last hour fires at once. */
+      readonly at: number;
+    } | {
+      /** Interval: a number with `s`, `m`, `h` or `d`, from `2s` to `30d`. */
+      readonly every: string;
+      /** Number of orders. */
+      readonly times: number;
+    } | {
+      /** Fires when the token moves from its bonding curve to a pool. */
+      readonly event: 'migration';
+    } | {
+      /** Fires when this order of the caller has filled. */
+      readonly filled: string;
+    } | {
+      /** The wallet to follow. Base58. */
+      readonly account: string;
+      /** Which of its trades count. */
+      readonly side: 'buy' | 'sell';
+      /** Only trades of at least this size, SOL. */
+      readonly minSol?: number;
+      /** How often the trigger fires. */
+      readonly times?: number;
+    };
+    /** Which trades count. With `confirmed` no price that is taken back by a `retract` fires it. */
+    readonly confirm?: 'processed' | 'confirmed';
+    /** The main pool must be at least this deep, SOL. Only for conditions on a price. */
+    readonly minDepthSol?: number;
+    /** The condition must hold this long, milliseconds. Only for conditions on a price. */
+    readonly holdMs?: number;
+    /** How often an order that failed or was refused is repeated with a new quote. */
+    readonly retries?: number;
+    /** For how long, milliseconds. */
+    readonly retryForMs?: number;
+    /** Any text. When one trigger of the owner with this text fires, the others are cancelled. */
+    readonly ocoGroup?: string | null;
+    /** When it ends, Unix milliseconds; null: never. Default: after 30 days. */
+    readonly expiresAt?: number | null;
+    /** Triggers that are armed when the order of this one has filled, for exactly what it bought. Not for a trigger that fires more than once. */
+    readonly then?: readonly ({
+      /** That of the parent, which is the default. Base58. */
+      readonly publicKey?: string;
+      /** That of the parent, which is the default. */
+      readonly mint?: string;
+      /** Side of the order. */
+      readonly side: 'buy' | 'sell';
+      /** A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded. */
+      readonly amount: number | string;
+      /** The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell. */
+      readonly maxAmount?: number;
+      /** Percent that the price may move against the trader; at most two decimals. */
+      readonly slippage?: number;
+      /** Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap. */
+      readonly priorityFee?: number;
+      /** Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too. */
+      readonly pool?: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
+      /** The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+      readonly minOut?: string;
+      /** Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string. */
+      readonly maxIn?: string;
+      /** What the trigger waits for. */
+      readonly when: {
+        /** `priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold. */
+        readonly metric: 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'curveProgress';
+        /** How the value compares when the trigger fires. */
+        readonly op: '>=' | '<=';
+        /** The level, in SOL, USD or percent. */
+        readonly value: number;
+      } | {
+        /** Profit or loss in percent of the position's average cost. */
+        readonly position: 'profitPct';
+        /** How the value compares when the trigger fires. */
+        readonly op: '>=' | '<=';
+        readonly value: number;
+      } | {
+        /** A sell fires when the value falls this much below its highest since arming, a buy when it rises this much above its lowest. */
+        readonly trailing: {
+          /** `priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold. */
+          readonly metric: 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'curveProgress';
+          readonly percent: number;
+        };
+      } | {
+        /** When to fire, Unix milliseconds. A time of the last hour fires at once. */
+        readonly at: number;
+      } | {
+        /** Interval: a number with `s`, `m`, `h` or `d`, from `2s` to `30d`. */
+        readonly every: string;
+        /** Number of orders. */
+        readonly times: number;
+      } | {
+        /** Fires when the token moves from its bonding curve to a pool. */
+        readonly event: 'migration';
+      } | {
+        /** Fires when this order of the caller has filled. */
+        readonly filled: string;
+      } | {
+        /** The wallet to follow. Base58. */
+        readonly account: string;
+        /** Which of its trades count. */
+        readonly side: 'buy' | 'sell';
+        /** Only trades of at least this size, SOL. */
+        readonly minSol?: number;
+        /** How often the trigger fires. */
+        readonly times?: number;
+      };
+      /** Which trades count. With `confirmed` no price that is taken back by a `retract` fires it. */
+      readonly confirm?: 'processed' | 'confirmed';
+      /** The main pool must be at least this deep, SOL. Only for conditions on a price. */
+      readonly minDepthSol?: number;
+      /** The condition must hold this long, milliseconds. Only for conditions on a price. */
+      readonly holdMs?: number;
+      /** How often an order that failed or was refused is repeated with a new quote. */
+      readonly retries?: number;
+      /** For how long, milliseconds. */
+      readonly retryForMs?: number;
+      /** Any text. When one trigger of the owner with this text fires, the others are cancelled. */
+      readonly ocoGroup?: string | null;
+      /** When it ends, Unix milliseconds; null: never. Default: after 30 days. */
+      readonly expiresAt?: number | null;
+    })[];
+  })[];
+}
+
 export interface PaperWalletBody {
   /** A note. */
   readonly label?: string;
@@ -1057,6 +1432,28 @@ export interface OrdersQuery {
   readonly status?: 'accepted' | 'simulated' | 'submitted' | 'processed' | 'confirmed' | 'finalized' | 'failed' | 'expired' | 'unknown';
   /** Maximum number of orders to return. Default: 50. */
   readonly limit?: number;
+}
+
+export interface TriggersQuery {
+  /** Return only triggers older than this id: `next` of the previous answer. */
+  readonly before?: string;
+  /** Only triggers in this state. */
+  readonly status?: 'waiting' | 'armed' | 'firing' | 'fired' | 'cancelled' | 'expired' | 'failed';
+  /** Only triggers of this token. Base58. */
+  readonly mint?: string;
+  /** Only triggers of this wallet. Base58. */
+  readonly publicKey?: string;
+  /** Maximum number of triggers to return. Default: 50. */
+  readonly limit?: number;
+}
+
+export interface CancelTriggersQuery {
+  /** Only triggers of this token. Base58. */
+  readonly mint?: string;
+  /** Only triggers of this wallet. Base58. */
+  readonly publicKey?: string;
+  /** Only triggers that were armed with this key. */
+  readonly keyId?: string;
 }
 
 export interface TokenSearchQuery {
@@ -1410,6 +1807,136 @@ export interface OrderPage {
   readonly orders: readonly OrderObject[];
   /** Send it as `before` for the next, older orders; null if there are none. */
   readonly next: string | null;
+}
+
+export interface TriggerObject {
+  /** Id of the trigger. */
+  readonly triggerId: string;
+  /** Counts the changes of the trigger. The report with the higher version is the newer one. */
+  readonly version: number;
+  /** `waiting`: the order of its parent has not filled. `armed`: it waits for its condition. `firing`: its order is being placed, or is not confirmed yet. `fired`: its last order is confirmed. `cancelled`, `expired`. `failed`: its order failed, and was not tried again. The last four are final. */
+  readonly status: 'waiting' | 'armed' | 'firing' | 'fired' | 'cancelled' | 'expired' | 'failed';
+  /** Its newest order; null before the first. */
+  readonly orderId: string | null;
+  /** Why its last attempt failed; null if none did. */
+  readonly error: {
+    /** From the table of errors. */
+    readonly code: 'INVALID_REQUEST' | 'INVALID_MINT' | 'INSUFFICIENT_BALANCE' | 'SLIPPAGE_EXCEEDED' | 'TRANSACTION_EXPIRED' | 'SIMULATION_FAILED' | 'UNAUTHENTICATED' | 'FORBIDDEN' | 'NOT_FOUND' | 'METHOD_NOT_ALLOWED' | 'IDEMPOTENCY_IN_PROGRESS' | 'IDEMPOTENCY_MISMATCH' | 'PAYLOAD_TOO_LARGE' | 'UNSUPPORTED_MEDIA_TYPE' | 'RATE_LIMIT' | 'INTERNAL' | 'UPSTREAM_UNAVAILABLE' | 'TRADING_HALTED' | 'DRAINING' | 'SLOW_CONSUMER';
+    /** For people. */
+    readonly message: string;
+    /** Further data; the table of errors shows the fields of each code. */
+    readonly details: Readonly<Record<string, unknown>>;
+  } | null;
+  /** Why it does not fire now although its condition may hold, for example `hold`, `shallow_pool`, `gap`, `stale_price` or `oco_sibling_firing`. Null if there is no such reason. */
+  readonly waitingFor: string | null;
+  /** Its condition became true while nothing was running, and it was evaluated on a later price. */
+  readonly late: boolean;
+  /** It was cancelled while it was firing. It places no further order. */
+  readonly cancelAsked: boolean;
+  /** Its orders are on paper. */
+  readonly paper: boolean;
+  /** Wallet that signs and pays. Base58. */
+  readonly publicKey: string;
+  /** Mint of the token; null if the followed wallet decides it. */
+  readonly mint: string | null;
+  /** Side of its orders. */
+  readonly side: 'buy' | 'sell';
+  /** A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded. */
+  readonly amount: number | string;
+  readonly maxAmount: number | null;
+  readonly slippage: number | null;
+  readonly priorityFee: number | null;
+  /** Venue. */
+  readonly pool: 'auto' | 'pump' | 'pump-amm' | 'launchlab' | 'raydium-cpmm' | 'raydium-amm' | 'raydium-clmm' | 'meteora-dbc' | 'meteora-damm-v2' | 'meteora-dlmm' | 'orca-whirlpool' | 'meteora-damm-v1';
+  readonly minOut: string | null;
+  readonly maxIn: string | null;
+  /** What the trigger waits for. */
+  readonly when: {
+    /** `priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold. */
+    readonly metric: 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'curveProgress';
+    /** How the value compares when the trigger fires. */
+    readonly op: '>=' | '<=';
+    /** The level, in SOL, USD or percent. */
+    readonly value: number;
+  } | {
+    /** Profit or loss in percent of the position's average cost. */
+    readonly position: 'profitPct';
+    /** How the value compares when the trigger fires. */
+    readonly op: '>=' | '<=';
+    readonly value: number;
+  } | {
+    /** A sell fires when the value falls this much below its highest since arming, a buy when it rises this much above its lowest. */
+    readonly trailing: {
+      /** `priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold. */
+      readonly metric: 'priceSol' | 'priceUsd' | 'marketCapSol' | 'marketCapUsd' | 'curveProgress';
+      readonly percent: number;
+    };
+  } | {
+    /** When to fire, Unix milliseconds. A time of the last hour fires at once. */
+    readonly at: number;
+  } | {
+    /** Interval: a number with `s`, `m`, `h` or `d`, from `2s` to `30d`. */
+    readonly every: string;
+    /** Number of orders. */
+    readonly times: number;
+  } | {
+    /** Fires when the token moves from its bonding curve to a pool. */
+    readonly event: 'migration';
+  } | {
+    /** Fires when this order of the caller has filled. */
+    readonly filled: string;
+  } | {
+    /** The wallet to follow. Base58. */
+    readonly account: string;
+    /** Which of its trades count. */
+    readonly side: 'buy' | 'sell';
+    /** Only trades of at least this size, SOL. */
+    readonly minSol?: number;
+    /** How often the trigger fires. */
+    readonly times?: number;
+  };
+  /** Which trades count. */
+  readonly confirm: 'processed' | 'confirmed';
+  /** Depth that the main pool must have, SOL. UI number (float64). */
+  readonly minDepthSol: number;
+  /** How long the condition must hold. Milliseconds. */
+  readonly holdMs: number;
+  /** How often an order that failed or was refused is repeated. */
+  readonly retries: number;
+  /** For how long. Milliseconds. */
+  readonly retryForMs: number;
+  /** When one trigger of the group fires, the others are cancelled. */
+  readonly ocoGroup: string | null;
+  readonly watermark: number | null;
+  readonly nextAt: number | null;
+  /** How often it has fired. */
+  readonly firings: number;
+  /** What it can cost at most, SOL: the amount of each order that is left, and the priority fee of each attempt, or 0.01 SOL if that is automatic. Rent of accounts and tips are not included. UI number (float64). */
+  readonly maxCostSol: number;
+  /** The trigger in whose `then` it was. */
+  readonly parentId: string | null;
+  readonly parentAmount: string | null;
+  /** The triggers of `then`, in its order. */
+  readonly children: readonly string[];
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** When it last changed, Unix milliseconds. */
+  readonly updatedAt: number;
+  /** Unix milliseconds; null: never. */
+  readonly expiresAt: number | null;
+}
+
+export interface TriggerPage {
+  readonly triggers: readonly TriggerObject[];
+  /** Send it as `before` for the next, older triggers; null if there are none. */
+  readonly next: string | null;
+}
+
+export interface CancelledTriggers {
+  /** Triggers that are `cancelled` now. */
+  readonly cancelled: number;
+  /** Triggers that were firing, and place no further order. */
+  readonly firing: number;
 }
 
 export interface TokenInfo {

@@ -1,6 +1,7 @@
 import { oneLine, printableValue } from '@sluice/shared/runtime/log/terminal-text.ts';
 import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import type { OrderEvent } from '@sluice/shared/wire/orders/orders.ts';
+import type { TriggerEvent } from '@sluice/shared/wire/orders/triggers.ts';
 import type {
   CandleEvent,
   MigrationEvent,
@@ -91,6 +92,8 @@ function lineOf(event: StreamEvent, paint: Paint, symbols: Symbols): string {
       return line(event, candleText(event, paint, symbols), paint);
     case 'order':
       return line(event, orderText(event, paint, symbols), paint);
+    case 'trigger':
+      return line(event, triggerText(event, paint, symbols), paint);
     case 'retract':
       return paint.faint(`retracted ${event.id}: its fork died`);
     default:
@@ -180,6 +183,14 @@ function orderText(event: OrderEvent, paint: Paint, symbols: Symbols): string {
   const failed = event.error === null ? '' : `  ${paint.sell(event.error.code)}`;
   const state = `${left(event.orderId, 'orderId')}  ${paint.strong(left(event.status, 'status'))}`;
   return `${state} ${side(event.side, paint)} ${what} ${right(tokens, 'tokens')} ${right(coins, 'amount')}  ${paint.faint(event.kind)}${failed}`;
+}
+
+function triggerText(event: TriggerEvent, paint: Paint, symbols: Symbols): string {
+  const what = event.mint === null ? left('', 'token') : token(event.mint, symbols, paint);
+  const more = event.error?.code ?? event.waitingFor;
+  const state = `${left(event.triggerId, 'orderId')}  ${paint.strong(left(event.status, 'status'))}`;
+  const why = more === null ? '' : `  ${event.error === null ? more : paint.sell(more)}`;
+  return `${state} ${side(event.side, paint)} ${what} ${right(String(event.amount), 'tokens')} ${right('', 'amount')}  ${paint.faint('trigger')}${why}`;
 }
 
 const maxNameLength = 40;

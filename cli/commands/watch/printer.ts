@@ -119,6 +119,7 @@ function mintToName(event: StreamEvent): string | null {
     case 'liquidityAdded':
     case 'liquidityRemoved':
     case 'order':
+    case 'trigger':
       return event.mint;
     default:
       return null;

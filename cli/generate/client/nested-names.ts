@@ -40,7 +40,14 @@ function findObjects(shape: SchemaShape, root: string, path: readonly string[]):
   const fields = Object.entries(shape.properties ?? {}).flatMap(([field, value]) =>
     findObjects(value, root, /^\d/.test(field) ? elementOf(path) : [...path, nameOf(field, value)]),
   );
-  return [...own, ...fields, ...partsOf(shape).flatMap((inner) => findObjects(inner, root, path))];
+  return [...own, ...fields, ...partsOf(shape).flatMap((inner) => findObjects(inner, root, pathOf(inner, shape, path)))];
+}
+
+/** One of several objects in the same place is named after its first field, too: `WhenMetric`. */
+function pathOf(inner: SchemaShape, { anyOf = [] }: SchemaShape, path: readonly string[]): readonly string[] {
+  const [first] = Object.keys(inner.properties ?? {});
+  const isOneOfSeveral = anyOf.filter(({ properties }) => properties !== undefined).length > 1;
+  return isOneOfSeveral && first !== undefined ? [...path.slice(0, -1), `${path.at(-1)}${capitalized(first)}`] : path;
 }
 
 /** A field of a list is named in the plural, and its type in the singular. */

@@ -10,6 +10,7 @@ import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/trading/quote.t
 import { tokenCandlesEndpoint, tokenTradesEndpoint } from '@sluice/shared/wire/rest/tokens/token-history.ts';
 import { tokenHoldersEndpoint, TokenInfo, tokenSearchEndpoint } from '@sluice/shared/wire/rest/tokens/token.ts';
 import { BuyBody, OrderObject, orderPageEndpoint, SellBody, TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
+import { cancelTriggersEndpoint, TriggerBody, TriggerObject, triggerPageEndpoint } from '@sluice/shared/wire/rest/trading/triggers.ts';
 import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
 import type { SchemaShape } from '@sluice/shared/wire/values/values.ts';
 
@@ -25,7 +26,7 @@ export const channelEvents: Readonly<Record<Channel, readonly (keyof typeof even
   prices: ['price'],
   candles: ['candle'],
   pools: ['poolCreated', 'liquidityAdded', 'liquidityRemoved'],
-  orders: ['order'],
+  orders: ['order', 'trigger'],
 };
 
 const named = (schemas: Readonly<Record<string, unknown>>): readonly NamedShape[] =>
@@ -43,6 +44,9 @@ export const answerShapes: readonly NamedShape[] = named({
   BatchAnswer,
   OrderObject,
   OrderPage: orderPageEndpoint.answer,
+  TriggerObject,
+  TriggerPage: triggerPageEndpoint.answer,
+  CancelledTriggers: cancelTriggersEndpoint.answer,
   TokenInfo,
   TokenSearch: tokenSearchEndpoint.answer,
   CandlePage: tokenCandlesEndpoint.answer,
@@ -62,11 +66,14 @@ export const bodyShapes: readonly NamedShape[] = named({
   BatchBuy,
   BatchSell,
   BatchBody,
+  TriggerBody,
   PaperWalletBody: paperWalletEndpoint.body,
   PaperBalanceBody: paperBalanceEndpoint.body,
 });
 export const queryShapes: readonly NamedShape[] = named({
   OrdersQuery: orderPageEndpoint.query,
+  TriggersQuery: triggerPageEndpoint.query,
+  CancelTriggersQuery: cancelTriggersEndpoint.query,
   TokenSearchQuery: tokenSearchEndpoint.query,
   CandlesQuery: tokenCandlesEndpoint.query,
   TradesQuery: tokenTradesEndpoint.query,

@@ -11,7 +11,14 @@ import { tradeBatchEndpoint } from '@sluice/shared/wire/rest/trading/batch.ts';
 import { testSealKey, until } from '../../support/gateway.ts';
 
 const log = createLog({ level: 'silent', name: 'test' });
-const call: OrderCall = { owner: { keyId: 'key', accountId: null }, idempotencyKey: null, body: { mint: 'the-secret-mint' } };
+const call: OrderCall = {
+  owner: { keyId: 'key', accountId: null },
+  idempotencyKey: null,
+  params: {},
+  query: {},
+  maxTriggers: 0,
+  body: { mint: 'the-secret-mint' },
+};
 const refusal: OrderAnswer = { error: 'INSUFFICIENT_BALANCE' };
 const placed: OrderAnswer = { json: { orderId: 'order' } };
 

@@ -217,6 +217,7 @@ function topicsOf(event: StreamEvent): string[] {
     case 'candle':
       return [candlesTopic(event.mint, event.interval)];
     case 'order':
+    case 'trigger':
     case 'retract':
       return [];
   }

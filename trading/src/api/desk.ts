@@ -13,6 +13,8 @@ import type { Store } from '@sluice/gateway/store/store.ts';
 import { pumpPortalEndpoints } from './endpoints/pumpportal/endpoints.ts';
 import { batchEndpoint } from './endpoints/batch-endpoint.ts';
 import { tradeEndpoints } from './endpoints/trade-endpoints.ts';
+import { triggerEndpoints } from './endpoints/trigger-endpoints.ts';
+import { noTriggerDesk } from '../triggers/api/trigger-desk.ts';
 import { followStoredOrders } from '../follow/storing/follow-stored.ts';
 import { ThreadedFollower } from '../follow/thread/threaded-follower.ts';
 import { createOrderLedger } from '../model/order-ledger.ts';
@@ -123,6 +125,7 @@ export function openDesk(of: DeskParts) {
   const endpoints = [
     ...tradeEndpoints({ ...parts, placeOrder, sendSigned: createSendSigned(parts) }),
     batchEndpoint({ venues, placeBatch: createPlaceBatch({ placeOrder, orders, signal, log }) }),
+    ...triggerEndpoints({ desk: noTriggerDesk, triggers: store.triggers, venues, paper: mode === 'paper', nowMs: () => clock.wallMs() }),
     ...pumpPortalEndpoints({ ...parts, placeOrder, hasBlockEngine: broadcast.jitoUrl !== null }),
   ];
   const storedFollowed = followStoredOrders({ chain, follower, orders, ledger, gatewayId, log, signal });

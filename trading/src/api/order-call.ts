@@ -1,4 +1,4 @@
-import type { BodyOf, EndpointSpec } from '@sluice/shared/wire/rest/endpoint.ts';
+import type { BodyOf, EndpointSpec, ParamsOf, QueryOf } from '@sluice/shared/wire/rest/endpoint.ts';
 import type { EndpointAnswer } from '@sluice/gateway/http/endpoint.ts';
 import type { Owner } from '@sluice/gateway/store/order-model/order.ts';
 
@@ -7,7 +7,11 @@ export interface OrderCall<E extends EndpointSpec = EndpointSpec> {
   readonly owner: Owner | null;
   /** The header `Idempotency-Key` as it was sent. */
   readonly idempotencyKey: string | null;
+  readonly params: ParamsOf<E>;
+  readonly query: QueryOf<E>;
   readonly body: BodyOf<E>;
+  /** Limit of the caller's plan: triggers that have not ended. 0 without a key. */
+  readonly maxTriggers: number;
 }
 
 export type OrderAnswer<E extends EndpointSpec = EndpointSpec> = EndpointAnswer<E>;

@@ -14,6 +14,7 @@ import {
   transactionSellEndpoint,
   transactionSendEndpoint,
 } from '@sluice/shared/wire/rest/trading/trade.ts';
+import { armTriggerEndpoint, cancelTriggerEndpoint, cancelTriggersEndpoint } from '@sluice/shared/wire/rest/trading/triggers.ts';
 import type { SealOutcome } from '@sluice/gateway/accounts/wallets.ts';
 import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { paperKeystore, keystoreName, passphraseFileOf } from '../signer/custody/passphrase.ts';
@@ -99,6 +100,9 @@ const specs: readonly EndpointSpec[] = [
   transactionSendEndpoint,
   pumpPortalTradeEndpoint,
   pumpPortalLocalEndpoint,
+  armTriggerEndpoint,
+  cancelTriggerEndpoint,
+  cancelTriggersEndpoint,
 ];
 
 function noTrading(): Trading {
@@ -117,9 +121,10 @@ function noTrading(): Trading {
 
 function bindSpecs(answer: (spec: EndpointSpec, call: OrderCall) => Promise<OrderAnswer>): BoundEndpoint[] {
   return specs.map((spec) =>
-    bindEndpoint(spec, ({ principal, request, body }) => {
+    bindEndpoint(spec, ({ principal, request, params, query, body }) => {
       const owner = principal === null ? null : { keyId: principal.keyId, accountId: principal.accountId };
-      return answer(spec, { owner, idempotencyKey: request.headers.get('idempotency-key') ?? null, body });
+      const idempotencyKey = request.headers.get('idempotency-key') ?? null;
+      return answer(spec, { owner, idempotencyKey, params, query, body, maxTriggers: principal?.plan.triggers ?? 0 });
     }),
   );
 }

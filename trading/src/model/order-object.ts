@@ -81,10 +81,10 @@ function fillObject(fill: OrderFill, { baseDecimals, quoteDecimals }: OrderTerms
   };
 }
 
-function errorObject({ id, error }: PublishedOrder): OrderObject['error'] {
+/** Why an order or a trigger failed. */
+export function errorObject({ id, error }: Pick<PublishedOrder, 'id' | 'error'>): OrderObject['error'] {
   if (error === null) return null;
   const { code, message, detailsJson } = error;
-  if (!Object.hasOwn(errorTable, code))
-    throw new Error(`order ${id} is stored with the error code ${code}, which this version does not have`);
+  if (!Object.hasOwn(errorTable, code)) throw new Error(`${id} is stored with the error code ${code}, which this version does not have`);
   return { code: code as ErrorCode, message, details: JSON.parse(detailsJson) as Record<string, unknown> };
 }

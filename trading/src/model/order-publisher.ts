@@ -8,14 +8,17 @@ import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
 import { ordersTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { PrivateEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
+import type { StoredTrigger } from '@sluice/gateway/store/trigger-model/trigger.ts';
 import { orderEvent } from './order-object.ts';
+import { triggerEvent } from './trigger-object.ts';
 import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
 
 /**
- * Most changes that wait for the bus, in addition to the batch that is being published. Beyond that the oldest is dropped: the store still has
- * the order, and the version in the next event shows that one is missing.
+ * Most changes that wait for the bus, in addition to the batch that is being published: more than the triggers that one request can cancel. Beyond
+ * that the oldest is dropped: the store still has the order or trigger, and the version in the next event shows that one is missing.
  */
-export const maxQueuedOrders = 10_000;
+export const maxQueuedOrders = 25_000;
 /** Changes that are encoded and published in one batch. Between two batches the event loop serves requests. */
 const maxBatch = 16;
 const firstPauseMs = 50;
@@ -29,12 +32,20 @@ export interface OrderPublisherOptions {
   readonly log: Logger;
 }
 
-/** Publishes changes of orders on the channel `orders`, each to the topic of the key that made the order. */
+/** A change that waits. Its event is made when it is published. */
+interface Change {
+  readonly id: string;
+  readonly keyId: string;
+  readonly version: number;
+  readonly event: (publishedUs: number, simulated: boolean) => StreamEvent;
+}
+
+/** Publishes changes of orders and triggers on the channel `orders`, each to the topic of the key that made them. */
 export class OrderPublisher {
   /** `dropped`: the bus accepted no events for too long. `refused`: no entry can carry the change. `failures`: batches that the bus did not accept. */
   readonly counts = { published: 0, dropped: 0, refused: 0, failures: 0 };
   readonly #options: OrderPublisherOptions;
-  readonly #queue: PublishedOrder[] = [];
+  readonly #queue: Change[] = [];
   readonly #closing = new AbortController();
   #publisher: BusPublisher | null = null;
   /** Null while nothing is queued or being published. */
@@ -46,12 +57,23 @@ export class OrderPublisher {
 
   /** Queues a change that is stored already. Changes are published in the order of the calls. Never throws. */
   publish(order: PublishedOrder): void {
+    const { id, keyId, version } = order;
+    this.#put({ id, keyId, version, event: (...at) => orderEvent(order, ...at) });
+  }
+
+  /** The same for a trigger. */
+  publishTrigger(trigger: StoredTrigger): void {
+    const { id, keyId, version } = trigger;
+    this.#put({ id, keyId, version, event: (...at) => triggerEvent(trigger, ...at) });
+  }
+
+  #put(change: Change): void {
     if (this.#closing.signal.aborted) return;
     if (this.#queue.length === maxQueuedOrders) {
       this.#queue.shift();
       if (this.counts.dropped++ === 0) this.#options.log.error({ limit: maxQueuedOrders }, 'order_events_dropped');
     }
-    this.#queue.push(order);
+    this.#queue.push(change);
     this.#running ??= this.#run().finally(() => (this.#running = null));
   }
 
@@ -74,17 +96,17 @@ export class OrderPublisher {
     }
   }
 
-  /** Leaves out an order that cannot be encoded, because it would block all others. */
-  #entriesOf(orders: readonly PublishedOrder[]): BusEntry[] {
+  /** Leaves out a change that cannot be encoded, because it would block all others. */
+  #entriesOf(changes: readonly Change[]): BusEntry[] {
     const { events, simulated, log } = this.#options;
-    return orders.flatMap((order) => {
+    return changes.flatMap(({ id, keyId, version, event }) => {
       try {
-        const entry = events.entry(ordersTopic(order.keyId), encodeEvent(orderEvent(order, nowUs(), simulated())));
+        const entry = events.entry(ordersTopic(keyId), encodeEvent(event(nowUs(), simulated())));
         checkEntry(entry);
         return [entry];
       } catch (error) {
         this.counts.refused++;
-        log.error({ err: error, orderId: order.id, version: order.version }, 'order_event_refused');
+        log.error({ err: error, id, version }, 'order_event_refused');
         return [];
       }
     });

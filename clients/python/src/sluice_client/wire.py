@@ -10,6 +10,8 @@ __all__ = [
     "BatchBuy",
     "BatchSell",
     "BuyBody",
+    "CancelTriggersQuery",
+    "CancelledTriggers",
     "Candle",
     "CandleInterval",
     "CandlePage",
@@ -109,7 +111,23 @@ __all__ = [
     "TradesEvent",
     "TradesFilter",
     "TradesQuery",
+    "Trailing",
+    "Trigger",
+    "TriggerBody",
+    "TriggerBodyThen",
+    "TriggerBodyThenThen",
+    "TriggerObject",
+    "TriggerPage",
+    "TriggersQuery",
     "Venue",
+    "WhenAccount",
+    "WhenAt",
+    "WhenEvent",
+    "WhenEvery",
+    "WhenFilled",
+    "WhenMetric",
+    "WhenPosition",
+    "WhenTrailing",
 ]
 
 Channel = Literal["newTokens", "migrations", "trades", "prices", "candles", "pools", "orders"]
@@ -848,6 +866,152 @@ class Order(TypedDict):
     """Present and true on the simulated chain."""
 
 
+class WhenMetric(TypedDict):
+    """Fires when a value of the token reaches a level."""
+
+    metric: Literal["priceSol", "priceUsd", "marketCapSol", "marketCapUsd", "curveProgress"]
+    """`priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold."""
+    op: Literal[">=", "<="]
+    """How the value compares when the trigger fires."""
+    value: float
+    """The level, in SOL, USD or percent."""
+
+
+class WhenPosition(TypedDict):
+    """Take profit or stop loss: fires by the profit of the position of `publicKey` in the token."""
+
+    position: Literal["profitPct"]
+    """Profit or loss in percent of the position's average cost."""
+    op: Literal[">=", "<="]
+    """How the value compares when the trigger fires."""
+    value: float
+
+
+class Trailing(TypedDict):
+    """A sell fires when the value falls this much below its highest since arming, a buy when it rises this much above its lowest."""
+
+    metric: Literal["priceSol", "priceUsd", "marketCapSol", "marketCapUsd", "curveProgress"]
+    """`priceSol`, `priceUsd`: price of one token. `marketCapSol`, `marketCapUsd`: price times supply. `curveProgress`: percent of the bonding curve that is sold."""
+    percent: float
+
+
+class WhenTrailing(TypedDict):
+    trailing: Trailing
+    """A sell fires when the value falls this much below its highest since arming, a buy when it rises this much above its lowest."""
+
+
+class WhenAt(TypedDict):
+    at: int
+    """When to fire, Unix milliseconds. A time of the last hour fires at once."""
+
+
+class WhenEvery(TypedDict):
+    """Recurring: the first order follows after one interval."""
+
+    every: str
+    """Interval: a number with `s`, `m`, `h` or `d`, from `2s` to `30d`."""
+    times: int
+    """Number of orders."""
+
+
+class WhenEvent(TypedDict):
+    event: Literal["migration"]
+    """Fires when the token moves from its bonding curve to a pool."""
+
+
+class WhenFilled(TypedDict):
+    filled: str
+    """Fires when this order of the caller has filled."""
+
+
+class WhenAccount(TypedDict):
+    """Fires on a trade of another wallet."""
+
+    account: str
+    """The wallet to follow. Base58."""
+    side: Side
+    """Which of its trades count."""
+    minSol: NotRequired[float]
+    """Only trades of at least this size, SOL."""
+    times: NotRequired[int]
+    """How often the trigger fires."""
+
+
+class Trigger(TypedDict):
+    """A trigger of this API key changed."""
+
+    type: Literal["trigger"]
+    id: str
+    """`<trigger id>:<version>`: unique."""
+    triggerId: str
+    """Id of the trigger."""
+    version: int
+    """Counts the changes of the trigger. The report with the higher version is the newer one."""
+    status: Literal["waiting", "armed", "firing", "fired", "cancelled", "expired", "failed"]
+    """`waiting`: the order of its parent has not filled. `armed`: it waits for its condition. `firing`: its order is being placed, or is not confirmed yet. `fired`: its last order is confirmed. `cancelled`, `expired`. `failed`: its order failed, and was not tried again. The last four are final."""
+    orderId: str | None
+    """Its newest order; null before the first."""
+    error: OrderFault | None
+    """Why its last attempt failed; null if none did."""
+    waitingFor: str | None
+    """Why it does not fire now although its condition may hold, for example `hold`, `shallow_pool`, `gap`, `stale_price` or `oco_sibling_firing`. Null if there is no such reason."""
+    late: bool
+    """Its condition became true while nothing was running, and it was evaluated on a later price."""
+    cancelAsked: bool
+    """It was cancelled while it was firing. It places no further order."""
+    paper: bool
+    """Its orders are on paper."""
+    publicKey: str
+    """Wallet that signs and pays. Base58."""
+    mint: str | None
+    """Mint of the token; null if the followed wallet decides it."""
+    side: Side
+    """Side of its orders."""
+    amount: float | str
+    """A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded."""
+    maxAmount: float | None
+    slippage: float | None
+    priorityFee: float | None
+    pool: RequestedVenue
+    """Venue."""
+    minOut: str | None
+    maxIn: str | None
+    when: WhenMetric | WhenPosition | WhenTrailing | WhenAt | WhenEvery | WhenEvent | WhenFilled | WhenAccount
+    """What the trigger waits for."""
+    confirm: Literal["processed", "confirmed"]
+    """Which trades count."""
+    minDepthSol: float
+    """Depth that the main pool must have, SOL. UI number (float64)."""
+    holdMs: int
+    """How long the condition must hold. Milliseconds."""
+    retries: int
+    """How often an order that failed or was refused is repeated."""
+    retryForMs: int
+    """For how long. Milliseconds."""
+    ocoGroup: str | None
+    """When one trigger of the group fires, the others are cancelled."""
+    watermark: float | None
+    nextAt: int | None
+    firings: int
+    """How often it has fired."""
+    maxCostSol: float
+    """What it can cost at most, SOL: the amount of each order that is left, and the priority fee of each attempt, or 0.01 SOL if that is automatic. Rent of accounts and tips are not included. UI number (float64)."""
+    parentId: str | None
+    """The trigger in whose `then` it was."""
+    parentAmount: str | None
+    children: list[str]
+    """The triggers of `then`, in its order."""
+    createdAt: int
+    """Unix milliseconds."""
+    updatedAt: int
+    """When it last changed, Unix milliseconds."""
+    expiresAt: int | None
+    """Unix milliseconds; null: never."""
+    ts: OrderTs
+    simulated: NotRequired[Literal[True]]
+    """Present and true on the simulated chain."""
+
+
 class Retract(TypedDict):
     """An earlier event is void, because its fork died. A candle is void if none of its trades is left, or none that shows a price."""
 
@@ -1083,6 +1247,86 @@ class OrderPage(TypedDict):
     orders: list[OrderObject]
     next: str | None
     """Send it as `before` for the next, older orders; null if there are none."""
+
+
+class TriggerObject(TypedDict):
+    triggerId: str
+    """Id of the trigger."""
+    version: int
+    """Counts the changes of the trigger. The report with the higher version is the newer one."""
+    status: Literal["waiting", "armed", "firing", "fired", "cancelled", "expired", "failed"]
+    """`waiting`: the order of its parent has not filled. `armed`: it waits for its condition. `firing`: its order is being placed, or is not confirmed yet. `fired`: its last order is confirmed. `cancelled`, `expired`. `failed`: its order failed, and was not tried again. The last four are final."""
+    orderId: str | None
+    """Its newest order; null before the first."""
+    error: OrderFault | None
+    """Why its last attempt failed; null if none did."""
+    waitingFor: str | None
+    """Why it does not fire now although its condition may hold, for example `hold`, `shallow_pool`, `gap`, `stale_price` or `oco_sibling_firing`. Null if there is no such reason."""
+    late: bool
+    """Its condition became true while nothing was running, and it was evaluated on a later price."""
+    cancelAsked: bool
+    """It was cancelled while it was firing. It places no further order."""
+    paper: bool
+    """Its orders are on paper."""
+    publicKey: str
+    """Wallet that signs and pays. Base58."""
+    mint: str | None
+    """Mint of the token; null if the followed wallet decides it."""
+    side: Side
+    """Side of its orders."""
+    amount: float | str
+    """A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded."""
+    maxAmount: float | None
+    slippage: float | None
+    priorityFee: float | None
+    pool: RequestedVenue
+    """Venue."""
+    minOut: str | None
+    maxIn: str | None
+    when: WhenMetric | WhenPosition | WhenTrailing | WhenAt | WhenEvery | WhenEvent | WhenFilled | WhenAccount
+    """What the trigger waits for."""
+    confirm: Literal["processed", "confirmed"]
+    """Which trades count."""
+    minDepthSol: float
+    """Depth that the main pool must have, SOL. UI number (float64)."""
+    holdMs: int
+    """How long the condition must hold. Milliseconds."""
+    retries: int
+    """How often an order that failed or was refused is repeated."""
+    retryForMs: int
+    """For how long. Milliseconds."""
+    ocoGroup: str | None
+    """When one trigger of the group fires, the others are cancelled."""
+    watermark: float | None
+    nextAt: int | None
+    firings: int
+    """How often it has fired."""
+    maxCostSol: float
+    """What it can cost at most, SOL: the amount of each order that is left, and the priority fee of each attempt, or 0.01 SOL if that is automatic. Rent of accounts and tips are not included. UI number (float64)."""
+    parentId: str | None
+    """The trigger in whose `then` it was."""
+    parentAmount: str | None
+    children: list[str]
+    """The triggers of `then`, in its order."""
+    createdAt: int
+    """Unix milliseconds."""
+    updatedAt: int
+    """When it last changed, Unix milliseconds."""
+    expiresAt: int | None
+    """Unix milliseconds; null: never."""
+
+
+class TriggerPage(TypedDict):
+    triggers: list[TriggerObject]
+    next: str | None
+    """Send it as `before` for the next, older triggers; null if there are none."""
+
+
+class CancelledTriggers(TypedDict):
+    cancelled: int
+    """Triggers that are `cancelled` now."""
+    firing: int
+    """Triggers that were firing, and place no further order."""
 
 
 class TokenInfoOffChain(TypedDict):
@@ -1698,7 +1942,7 @@ TradesEvent = Trade | Retract
 PricesEvent = Price | Retract
 CandlesEvent = Candle | Retract
 PoolsEvent = PoolCreated | LiquidityAdded | LiquidityRemoved | Retract
-OrdersEvent = Order | Retract
+OrdersEvent = Order | Trigger | Retract
 Event = NewTokensEvent | MigrationsEvent | TradesEvent | PricesEvent | CandlesEvent | PoolsEvent | OrdersEvent
 
 
@@ -1899,6 +2143,127 @@ class BatchBody(TypedDict):
     """The fields of `/trade/buy` or `/trade/sell`, and `side`. Orders of different wallets are placed at the same time. Orders of one wallet are placed one after the other, in this order."""
 
 
+class TriggerBodyThenThen(TypedDict):
+    publicKey: NotRequired[str]
+    """That of the parent, which is the default. Base58."""
+    mint: NotRequired[str]
+    """That of the parent, which is the default."""
+    side: Side
+    """Side of the order."""
+    amount: float | str
+    """A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded."""
+    maxAmount: NotRequired[float]
+    """The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell."""
+    slippage: NotRequired[float]
+    """Percent that the price may move against the trader; at most two decimals."""
+    priorityFee: NotRequired[float]
+    """Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap."""
+    pool: NotRequired[RequestedVenue]
+    """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too."""
+    minOut: NotRequired[str]
+    """The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    maxIn: NotRequired[str]
+    """Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    when: WhenMetric | WhenPosition | WhenTrailing | WhenAt | WhenEvery | WhenEvent | WhenFilled | WhenAccount
+    """What the trigger waits for."""
+    confirm: NotRequired[Literal["processed", "confirmed"]]
+    """Which trades count. With `confirmed` no price that is taken back by a `retract` fires it."""
+    minDepthSol: NotRequired[float]
+    """The main pool must be at least this deep, SOL. Only for conditions on a price."""
+    holdMs: NotRequired[int]
+    """The condition must hold this long, milliseconds. Only for conditions on a price."""
+    retries: NotRequired[int]
+    """How often an order that failed or was refused is repeated with a new quote."""
+    retryForMs: NotRequired[int]
+    """For how long, milliseconds."""
+    ocoGroup: NotRequired[str | None]
+    """Any text. When one trigger of the owner with this text fires, the others are cancelled."""
+    expiresAt: NotRequired[int | None]
+    """When it ends, Unix milliseconds; null: never. Default: after 30 days."""
+
+
+class TriggerBodyThen(TypedDict):
+    publicKey: NotRequired[str]
+    """That of the parent, which is the default. Base58."""
+    mint: NotRequired[str]
+    """That of the parent, which is the default."""
+    side: Side
+    """Side of the order."""
+    amount: float | str
+    """A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded."""
+    maxAmount: NotRequired[float]
+    """The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell."""
+    slippage: NotRequired[float]
+    """Percent that the price may move against the trader; at most two decimals."""
+    priorityFee: NotRequired[float]
+    """Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap."""
+    pool: NotRequired[RequestedVenue]
+    """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too."""
+    minOut: NotRequired[str]
+    """The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    maxIn: NotRequired[str]
+    """Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    when: WhenMetric | WhenPosition | WhenTrailing | WhenAt | WhenEvery | WhenEvent | WhenFilled | WhenAccount
+    """What the trigger waits for."""
+    confirm: NotRequired[Literal["processed", "confirmed"]]
+    """Which trades count. With `confirmed` no price that is taken back by a `retract` fires it."""
+    minDepthSol: NotRequired[float]
+    """The main pool must be at least this deep, SOL. Only for conditions on a price."""
+    holdMs: NotRequired[int]
+    """The condition must hold this long, milliseconds. Only for conditions on a price."""
+    retries: NotRequired[int]
+    """How often an order that failed or was refused is repeated with a new quote."""
+    retryForMs: NotRequired[int]
+    """For how long, milliseconds."""
+    ocoGroup: NotRequired[str | None]
+    """Any text. When one trigger of the owner with this text fires, the others are cancelled."""
+    expiresAt: NotRequired[int | None]
+    """When it ends, Unix milliseconds; null: never. Default: after 30 days."""
+    then: NotRequired[Sequence[TriggerBodyThenThen]]
+    """Triggers that are armed when the order of this one has filled, for exactly what it bought. Not for a trigger that fires more than once."""
+
+
+class TriggerBody(TypedDict):
+    publicKey: str
+    """Wallet that signs and pays. Base58."""
+    mint: NotRequired[str]
+    """Mint of the token, base58. Only with `account` it may be missing: then the followed wallet decides it."""
+    side: Side
+    """Side of the order."""
+    amount: float | str
+    """A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded."""
+    maxAmount: NotRequired[float]
+    """The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell."""
+    slippage: NotRequired[float]
+    """Percent that the price may move against the trader; at most two decimals."""
+    priorityFee: NotRequired[float]
+    """Priority fee of the whole transaction in SOL. Default: estimated from the recent fees of the accounts that the transaction writes, with a cap."""
+    pool: NotRequired[RequestedVenue]
+    """Venue. `auto` uses the bonding curve until it is complete, and then the pool with the best quote: the most out for a fixed amount in, or the least in for a fixed amount out. All these pools have one quote coin: SOL, unless the token started in a pool of another coin, or its pools in another coin are ten times as deep. An order is refused if nearly all liquidity of the token is on venues without trading. Such a venue is refused, too."""
+    minOut: NotRequired[str]
+    """The least to receive. Give the `minOut` of the quote that you have shown or decided on. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    maxIn: NotRequired[str]
+    """Maximum amount to pay. A sale of a part of the balance sells no more than this. The order obeys the stricter of this limit and `slippage`. Raw integer in its smallest unit, as a decimal string."""
+    when: WhenMetric | WhenPosition | WhenTrailing | WhenAt | WhenEvery | WhenEvent | WhenFilled | WhenAccount
+    """What the trigger waits for."""
+    confirm: NotRequired[Literal["processed", "confirmed"]]
+    """Which trades count. With `confirmed` no price that is taken back by a `retract` fires it."""
+    minDepthSol: NotRequired[float]
+    """The main pool must be at least this deep, SOL. Only for conditions on a price."""
+    holdMs: NotRequired[int]
+    """The condition must hold this long, milliseconds. Only for conditions on a price."""
+    retries: NotRequired[int]
+    """How often an order that failed or was refused is repeated with a new quote."""
+    retryForMs: NotRequired[int]
+    """For how long, milliseconds."""
+    ocoGroup: NotRequired[str | None]
+    """Any text. When one trigger of the owner with this text fires, the others are cancelled."""
+    expiresAt: NotRequired[int | None]
+    """When it ends, Unix milliseconds; null: never. Default: after 30 days."""
+    then: NotRequired[Sequence[TriggerBodyThen]]
+    """Triggers that are armed when the order of this one has filled, for exactly what it bought. Not for a trigger that fires more than once."""
+
+
 class PaperWalletBody(TypedDict):
     label: NotRequired[str]
     """A note."""
@@ -1922,6 +2287,28 @@ class OrdersQuery(TypedDict):
     """Only orders in this state."""
     limit: NotRequired[int]
     """Maximum number of orders to return. Default: 50."""
+
+
+class TriggersQuery(TypedDict):
+    before: NotRequired[str]
+    """Return only triggers older than this id: `next` of the previous answer."""
+    status: NotRequired[Literal["waiting", "armed", "firing", "fired", "cancelled", "expired", "failed"]]
+    """Only triggers in this state."""
+    mint: NotRequired[str]
+    """Only triggers of this token. Base58."""
+    publicKey: NotRequired[str]
+    """Only triggers of this wallet. Base58."""
+    limit: NotRequired[int]
+    """Maximum number of triggers to return. Default: 50."""
+
+
+class CancelTriggersQuery(TypedDict):
+    mint: NotRequired[str]
+    """Only triggers of this token. Base58."""
+    publicKey: NotRequired[str]
+    """Only triggers of this wallet. Base58."""
+    keyId: NotRequired[str]
+    """Only triggers that were armed with this key."""
 
 
 class TokenSearchQuery(TypedDict):

@@ -3,6 +3,7 @@ import { commitments, Fees, Traits, Venue } from '../values/event-parts.ts';
 import { quoteCoins } from '../values/money.ts';
 import { candleIntervalNames } from '../values/intervals.ts';
 import { OrderEvent } from '../orders/orders.ts';
+import { TriggerEvent } from '../orders/triggers.ts';
 import {
   Address,
   BlockTime,
@@ -347,6 +348,7 @@ export const eventSchemas = {
   liquidityRemoved: LiquidityRemovedEvent,
   candle: CandleEvent,
   order: OrderEvent,
+  trigger: TriggerEvent,
   retract: RetractEvent,
 } as const;
 
@@ -362,5 +364,5 @@ export type CandleEvent = Static<typeof CandleEvent>;
 export type RetractEvent = Static<typeof RetractEvent>;
 /** Events of the market. */
 export type MarketStreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | PoolEvent | CandleEvent;
-export type StreamEvent = MarketStreamEvent | OrderEvent | RetractEvent;
+export type StreamEvent = MarketStreamEvent | OrderEvent | TriggerEvent | RetractEvent;
 export type Reserves = Static<typeof Reserves>;

@@ -30,7 +30,7 @@ export interface Deprecation {
 export interface EndpointSpec {
   /** The `operationId`, camelCase; plans name endpoints by it. */
   readonly id: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   /** `/token/info/{mint}`: a parameter is one whole segment. */
   readonly path: string;
   /** The endpoint is also served at `/api` + path. */

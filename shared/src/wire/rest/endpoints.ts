@@ -26,6 +26,13 @@ import {
 import { tokenCandlesEndpoint, tokenTradesEndpoint } from './tokens/token-history.ts';
 import { tokenHoldersEndpoint, tokenInfoEndpoint, tokenSearchEndpoint } from './tokens/token.ts';
 import { wsTicketEndpoint } from './account/ticket.ts';
+import {
+  armTriggerEndpoint,
+  cancelTriggerEndpoint,
+  cancelTriggersEndpoint,
+  triggerEndpoint,
+  triggerPageEndpoint,
+} from './trading/triggers.ts';
 import { usageEndpoint } from './account/usage.ts';
 
 /** All endpoints of the public HTTP API. The dashboard has routes of its own (`gateway/src/accounts/routes.ts`). */
@@ -55,6 +62,11 @@ export const endpoints: readonly EndpointSpec[] = [
   pumpPortalLocalEndpoint,
   orderEndpoint,
   orderPageEndpoint,
+  armTriggerEndpoint,
+  triggerEndpoint,
+  triggerPageEndpoint,
+  cancelTriggerEndpoint,
+  cancelTriggersEndpoint,
   usageEndpoint,
   wsTicketEndpoint,
   openApiEndpoint,

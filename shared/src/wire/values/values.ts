@@ -80,6 +80,7 @@ function text(pattern: string, example: string, unit?: string) {
 // --- Examples. A page of the documentation replaces these three by what exists on its gateway.
 
 export const exampleOrderId = 'ord_01JD2Q6M7N8P9RSTVWXYZ01234';
+export const exampleTriggerId = 'trg_01JD2Q6M7N8P9RSTVWXYZ01234';
 export const exampleWallet = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
 export const exampleMint = '3ENQHPR7pckco8BNzLpsEN3JSBcVvequGCxhr9uY2JvR';
 const exampleSignature = '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW';
@@ -167,6 +168,9 @@ export const Ms = (description: string) => Type.Integer({ minimum: 0, maximum: s
 /** Form of the ids of orders. */
 export const orderIdPattern = '^ord_[0-9A-HJKMNP-TV-Z]{26}$';
 export const OrderId = text(orderIdPattern, exampleOrderId);
+/** Form of the ids of triggers. */
+export const triggerIdPattern = '^trg_[0-9A-HJKMNP-TV-Z]{26}$';
+export const TriggerId = text(triggerIdPattern, exampleTriggerId);
 /** Longer than any: a signature, the path of an instruction, and endings. */
 export const EventId = text('^[0-9A-Za-z.:+_-]{1,160}$', `${exampleSignature}:3.1`);
 export const KeyId = text('^[0-9A-Za-z]{10}$', 'k4WbPq81Zx');

@@ -96,11 +96,12 @@ export class HandOver {
   async hand(spec: EndpointSpec, call: OrderCall): Promise<OrderAnswer> {
     if (this.#pending.size >= maxPending) return tooManyWait;
     const id = randomUUID();
-    const ownKey = spec.access === 'trade' && call.idempotencyKey === null ? `handed-over-${id}` : null;
+    const maySpend = spec.access === 'trade' && spec.method === 'POST';
+    const ownKey = maySpend && call.idempotencyKey === null ? `handed-over-${id}` : null;
     const idempotencyKey = call.idempotencyKey ?? ownKey;
     const handed: HandedCall = { id, replyTo: this.#answers, endpoint: spec.id, call: { ...call, idempotencyKey } };
     this.counters.out++;
-    const pending = new PendingCall(handed, spec.access === 'trade');
+    const pending = new PendingCall(handed, maySpend);
     this.#pending.set(id, pending);
     void this.#send(pending);
     const { answer, isCertain } = await pending.answer;

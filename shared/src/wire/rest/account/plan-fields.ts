@@ -14,6 +14,7 @@ export const planFields = {
   }),
   withoutChannels: Type.Array(Type.Enum(channelNames), { maxItems: 100, description: 'Channels that the plan does not include.' }),
   allTrades: Type.Boolean({ description: 'Whether the plan includes the channel `trades` without keys.' }),
+  triggers: count(1_000_000, 'Triggers of one account (of one key of the operator) that have not ended.'),
   batch: Type.Boolean({ description: 'Whether the plan includes batches: `?batch=1`, and several orders in one body.' }),
   connections: count(50_000, 'Stream connections of one key on one gateway.'),
   subscriptions: count(1_000_000, 'Topics of all connections of one key on one gateway.'),

@@ -29,7 +29,7 @@ import {
 } from '../../values/values.ts';
 
 /** Priority fee of a transaction, SOL. */
-const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;
+export const priorityFeeLimits = { min: 0.00001, max: 0.01 } as const;
 /** Orders of one answer. */
 export const orderPageLimits = { default: 50, max: 200 } as const;
 /** Base64 of the longest transaction: 1,232 bytes, or 4,096 in version 1. */
@@ -39,9 +39,8 @@ const maxTransactionChars = 5_464;
 const Bound = (description: string) =>
   Type.Optional(RequestedRaw(`${description} The order obeys the stricter of this limit and \`slippage\`.`));
 
-const common = {
-  publicKey: Address('Wallet that signs and pays.'),
-  mint: RequestedMint(),
+/** Of an order, also of one that a trigger places. */
+export const tradeFields = {
   slippage: Slippage(),
   priorityFee: Type.Optional(
     Type.Number({
@@ -61,6 +60,12 @@ const common = {
   ),
   maxIn: Bound('Maximum amount to pay. A sale of a part of the balance sells no more than this.'),
   minOut: Bound('The least to receive. Give the `minOut` of the quote that you have shown or decided on.'),
+} as const;
+
+const common = {
+  publicKey: Address('Wallet that signs and pays.'),
+  mint: RequestedMint(),
+  ...tradeFields,
   dryRun: Type.Optional(
     Type.Boolean({
       default: false,
@@ -126,7 +131,7 @@ export const OrderTiming = Group('How long each step took on the server. Steps t
 export type OrderTiming = Static<typeof OrderTiming>;
 
 /** Fields that describe the trade, in the answers of trades and of unsigned transactions. */
-const tradeFields = {
+const answerFields = {
   side: Type.Enum(['buy', 'sell'], { description: "The taker's side." }),
   mint: Address('Mint.'),
   pool: Venue('Venue of the trade.'),
@@ -145,7 +150,7 @@ export const TradeAnswer = Titled('trade answer', {
   orderId: Nullable(OrderId(), 'Id for `GET /trade/orders/{id}`; null for a `dryRun`.'),
   status: OrderStatus,
   signature: Nullable(Signature(), 'Signature of the transaction; null if nothing was signed.'),
-  ...tradeFields,
+  ...answerFields,
   lastValidBlockHeight: Nullable(BlockHeight(), 'Last block height at which the transaction can land; null if nothing is sent.'),
   simulation: Simulation,
   error: Nullable(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
@@ -159,7 +164,7 @@ const expiryMeaning = 'Whole seconds in which the transaction can still land, at
 
 const TransactionAnswer = Titled('transaction answer', {
   transaction: Base64('The unsigned transaction (v0, one signer: `publicKey`), base64.', { minLength: 4, maxLength: maxTransactionChars }),
-  ...tradeFields,
+  ...answerFields,
   blockhash: Address('Blockhash of the transaction.'),
   lastValidBlockHeight: BlockHeight('Last block height at which the transaction can land.'),
   expiresInSeconds: Count(expiryMeaning),
