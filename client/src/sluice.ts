@@ -1,3 +1,5 @@
+import { is, isFields, isText, newKey } from './http/expected.ts';
+import { Triggers } from './triggers.ts';
 import { checkNames, checkNumber, isHeaderValue, unknownName } from './check-options.ts';
 import { Requester, wrongRequest, type Expected, type Request, type RequestOptions } from './http/requests.ts';
 import { Connection, type ConnectionOptions, type OpenSocket } from './stream/connection.ts';
@@ -76,6 +78,11 @@ const tradeNames: Readonly<Record<keyof TradeOptions, true>> = { ...requestNames
 
 /** A client of one sluice. HTTP calls reject with a `SluiceError`. The constructor and `subscribe` throw a `TypeError` for wrong options. */
 export class Sluice {
+  /** Orders that wait for a condition on the server. */
+  readonly triggers = new Triggers({
+    once: (request, options) => this.#send(request, options, tradeNames),
+    any: (request, options) => this.#send(request, options, requestNames),
+  });
   readonly #requests: Requester;
   readonly #stream: ConnectionOptions;
   /** Subscriptions share as few connections as possible. */
@@ -228,13 +235,6 @@ export class Sluice {
   }
 }
 
-const is =
-  (expected: unknown) =>
-  (value: unknown): boolean =>
-    value === expected;
-const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
-const isFields = (value: unknown): boolean => typeof value === 'object' && value !== null;
-
 /** Without a slash at their ends. */
 function readUrls(url: unknown): readonly string[] {
   const given: readonly unknown[] = Array.isArray(url) ? url : [url];
@@ -244,11 +244,4 @@ function readUrls(url: unknown): readonly string[] {
     throw new TypeError(`Sluice needs the address of a gateway, like http://127.0.0.1:8080; it got ${got}.`);
   }
   return urls.map((each) => each.replace(/\/+$/, ''));
-}
-
-/** 32 hexadecimal digits. The key is unique and not secret, so `Math.random` is enough where there is no `crypto`, as in React Native. */
-function newKey(): string {
-  const source: Pick<typeof crypto, 'getRandomValues'> | undefined = globalThis.crypto;
-  const bytes = source?.getRandomValues(new Uint8Array(16)) ?? Uint8Array.from({ length: 16 }, () => Math.random() * 256);
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

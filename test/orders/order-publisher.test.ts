@@ -3,6 +3,11 @@ import { OrderPublisher, maxQueuedOrders } from '../../trading/src/model/order-p
 import type { StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
 import { BusError } from '@sluice/shared/bus/bus-error.ts';
 import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
+import { TriggerEvent } from '@sluice/shared/wire/orders/triggers.ts';
+import { validator } from '@sluice/shared/wire/validate.ts';
+import type { StoredTrigger, TriggerCondition } from '@sluice/gateway/store/trigger-model/trigger.ts';
+import { addressOf } from '../support/events/stream-events.ts';
+import { newTrigger, triggerTerms } from '../support/triggers/triggers.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import type { OrderEvent } from '@sluice/shared/wire/orders/orders.ts';
 import { describe, expect, it } from 'vitest';
@@ -56,6 +61,62 @@ describe('the publisher of orders', () => {
     expect(bus.topics).toEqual(new Set(['orders:key']));
     expect(publisher.counts).toMatchObject({ published: 1_000, dropped: 0, refused: 0 });
     expect(publisher.counts.failures).toBeGreaterThanOrEqual(2);
+    await publisher.close();
+  });
+
+  it('publishes a trigger in the form of its schema, with what it can still cost, to the topic of its key', async () => {
+    const bus = new MoodyBus();
+    const publisher = new OrderPublisher({ bus, events: unsealedEvents, simulated: () => true, log });
+    const follow = { kind: 'account', account: addressOf(9), side: 'buy', minSol: 1.5, times: 5 } as const;
+    const conditions: readonly (readonly [TriggerCondition, TriggerEvent['when']])[] = [
+      [
+        { kind: 'level', metric: 'priceUsd', op: '>=', value: 2 },
+        { metric: 'priceUsd', op: '>=', value: 2 },
+      ],
+      [
+        { kind: 'profit', op: '<=', percent: -45 },
+        { position: 'profitPct', op: '<=', value: -45 },
+      ],
+      [{ kind: 'trailing', metric: 'priceSol', percent: 5 }, { trailing: { metric: 'priceSol', percent: 5 } }],
+      [{ kind: 'at', atMs: nowMs }, { at: nowMs }],
+      [
+        { kind: 'every', everyMs: 90_000, times: 3 },
+        { every: '90s', times: 3 },
+      ],
+      [{ kind: 'migration' }, { event: 'migration' }],
+      [{ kind: 'filled', orderId: 'ord_01JD2Q6M7N8P9RSTVWXYZ01234' }, { filled: 'ord_01JD2Q6M7N8P9RSTVWXYZ01234' }],
+      [follow, { account: addressOf(9), side: 'buy', minSol: 1.5, times: 5 }],
+    ];
+    const error = { code: 'SLIPPAGE_EXCEEDED', message: 'Too much.', detailsJson: '{"quoted":"1"}' };
+    const more: Partial<StoredTrigger> = { error, waitingFor: 'shallow_pool', updatedAtMs: nowMs + 1, version: 2, cancelAsked: false };
+    for (const [when] of conditions)
+      publisher.publishTrigger({ ...newTrigger(nowMs), terms: { ...triggerTerms, when }, ...more } as StoredTrigger);
+    const order = { side: 'buy', publicKey: addressOf(3), mint: null, amount: '25% of trade', maxAmount: 0.5, priorityFee: 0.001 } as const;
+    const progress = { ...newTrigger(nowMs).progress, firing: 2 };
+    const buying = {
+      ...newTrigger(nowMs),
+      terms: { ...triggerTerms, order, when: follow, retries: 1 },
+      progress,
+      ...more,
+    } as StoredTrigger;
+    for (const state of ['armed', 'firing', 'cancelled'] as const) publisher.publishTrigger({ ...buying, state });
+    await publisher.flushed();
+    const events = bus.events as unknown as readonly TriggerEvent[];
+    for (const event of events) expect(validator(TriggerEvent)(event)).toEqual({ ok: true, value: event });
+    expect(events.slice(0, conditions.length).map(({ when }) => when)).toEqual(conditions.map(([, when]) => when));
+    expect(events[0]).toMatchObject({
+      id: `${events[0]!.triggerId}:2`,
+      status: 'armed',
+      error: { code: 'SLIPPAGE_EXCEEDED', details: { quoted: '1' } },
+      waitingFor: 'shallow_pool',
+      ts: { received: (nowMs + 1) * 1_000 },
+      simulated: true,
+      // A sell: the fees of one order and of three more attempts.
+      maxCostSol: 0.04,
+    });
+    // Three firings are left, or four with the one that has begun: each 0.5 SOL and two fees.
+    expect(events.slice(-3).map(({ maxCostSol }) => maxCostSol)).toEqual([1.506, 2.008, 0]);
+    expect(bus.topics).toEqual(new Set(['orders:key']));
     await publisher.close();
   });
 

@@ -20,7 +20,7 @@ export interface RequesterOptions {
 }
 
 export interface Request extends RequestOptions {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
@@ -44,7 +44,7 @@ const maxRetryAfterMs = 30_000;
 const inProgressMs = 30_000;
 
 /**
- * Sends requests. Each may be repeated: it changes nothing, has an Idempotency-Key, or makes or sets a paper wallet. A retry follows
+ * Sends requests. Each may be repeated: it changes nothing, has an Idempotency-Key, cancels triggers, or makes or sets a paper wallet. A retry follows
  * a network failure, or an answer with `retryable`, and waits at least for `Retry-After`.
  */
 export class Requester {

@@ -144,7 +144,10 @@ export const triggerFields = {
   holdMs: Ms('How long the condition must hold.'),
   retries: Count('How often an order that failed or was refused is repeated.'),
   retryForMs: Ms('For how long.'),
-  ocoGroup: Nullable(Type.String({ maxLength: triggerLimits.ocoGroupChars }), 'When one trigger of the group fires, the others are cancelled.'),
+  ocoGroup: Nullable(
+    Type.String({ maxLength: triggerLimits.ocoGroupChars }),
+    'When one trigger of the group fires, the others are cancelled.',
+  ),
   watermark: Nullable(Ui('Highest (sell) or lowest (buy) value since arming, of `trailing`.')),
   nextAt: Nullable(UnixMs('When a recurring trigger fires next, Unix milliseconds.')),
   firings: Count('How often it has fired.'),

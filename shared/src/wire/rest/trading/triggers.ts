@@ -104,8 +104,6 @@ const childrenMeaning =
   'Triggers that are armed when the order of this one has filled, for exactly what it bought. Not for a trigger that fires more than once.';
 const Children = <T extends ReturnType<typeof Child>>(child: T) =>
   Type.Optional(Type.Array(child, { maxItems: triggerLimits.children, description: childrenMeaning }));
-// The name is that of the interface, and the value is no function.
-/* oxlint-disable unicorn/no-thenable */
 const GrandChild = Child({});
 const ChildTrigger = Child({ then: Children(GrandChild) });
 
@@ -132,7 +130,6 @@ export const TriggerBody = Type.Object(
     ],
   },
 );
-/* oxlint-enable unicorn/no-thenable */
 export type TriggerBody = Static<typeof TriggerBody>;
 
 export const TriggerObject = Titled('trigger state', triggerFields);
