@@ -86,9 +86,13 @@ function dialectName({ message, txType }: Json): string | null {
   return others[String(txType)] ?? 'dialectTrade';
 }
 
-async function ask({ url, apiKey }: StartedProduct, path: string, body?: Json | readonly Json[]): Promise<Json> {
+async function ask({ url, apiKey }: StartedProduct, path: string, body?: Json | readonly Json[], method = 'POST'): Promise<Json> {
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
-  const answer = await fetch(`${url}${path}`, body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) });
+  const answer = await fetch(`${url}${path}`, {
+    headers,
+    method: body === undefined && method === 'POST' ? 'GET' : method,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
   const json = (await answer.json()) as Json;
   if (!answer.ok) throw new Error(`${path}: ${JSON.stringify(json)}`);
   return json;
@@ -133,6 +137,16 @@ async function recordAnswers(product: StartedProduct, mint: string): Promise<Rea
     },
     withinMs,
   );
+  const exit = { publicKey, mint, side: 'sell', amount: '100%', when: { position: 'profitPct', op: '<=', value: -99 }, ocoGroup: 'exits' };
+  const armTrigger = await ask(product, '/api/trade/triggers', exit);
+  const trigger = `/api/trade/triggers/${String(armTrigger['triggerId'])}`;
+  const triggers = {
+    armTrigger,
+    trigger: await ask(product, trigger),
+    triggers: await ask(product, `/api/trade/triggers?limit=${entriesOfList}`),
+    cancelTrigger: await ask(product, trigger, undefined, 'DELETE'),
+    cancelTriggers: await ask(product, `/api/trade/triggers?mint=${mint}`, undefined, 'DELETE'),
+  };
   const tradeSell = await ask(product, '/api/trade/sell', { ...order, amount: '50%' });
   const tradeBatch = await ask(product, '/api/trade/batch', {
     orders: [
@@ -172,6 +186,7 @@ async function recordAnswers(product: StartedProduct, mint: string): Promise<Rea
     pumpPortalTradeLocal: await ask(product, '/api/trade-local', [portal, { ...portal, amount: 0.2 }]),
     tradeOrder,
     tradeOrders: await ask(product, `/api/trade/orders?limit=${entriesOfList}`),
+    ...triggers,
     usage: await ask(product, '/api/usage'),
     wsTicket: await ask(product, '/api/ws-ticket', {}),
   };
@@ -222,7 +237,7 @@ async function record(product: StartedProduct) {
   await dialect.ask('dialectTrade', { method: 'subscribeTokenTrade', keys: [dialectMint] });
 
   const answers = await recordAnswers(product, mint);
-  for (const name of ['tradeFrame', 'orderFrame', 'tokenMetadataFrame', 'heartbeat']) await native.has(name);
+  for (const name of ['tradeFrame', 'orderFrame', 'triggerFrame', 'tokenMetadataFrame', 'heartbeat']) await native.has(name);
   await native.ask('subscriptionsReply', { id: 8, op: 'list' });
   await native.ask('pongReply', { id: 9, op: 'ping' });
   await native.ask('errorReply', { id: 10, op: 'subscribe', channel: 'candles', mints: [mint] });

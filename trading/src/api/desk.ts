@@ -53,7 +53,7 @@ export interface DeskParts {
   readonly signer: Pick<SigningProcess, 'sign' | 'judge'>;
   readonly wallets: WalletAccess;
   readonly sendFirst: SendFirst;
-  readonly publisher: Pick<OrderPublisher, 'publish'>;
+  readonly publisher: Pick<OrderPublisher, 'publish' | 'publishTrigger'>;
   readonly stats: OrderStats;
   readonly triggerStats: TriggerStats;
   /** Whether this gateway has the trading role at this moment; false while Redis does not answer. */
@@ -87,6 +87,7 @@ export function openDesk(of: DeskParts) {
     triggers.noteOrder(order);
   };
   const { orders, paper } = store;
+  const nowMs = (): number => store.time.nowMs();
   const ledger = createOrderLedger({ orders, publisher: { publish: onChange }, clock, log });
   const follower = new ThreadedFollower({
     settings: {
@@ -105,27 +106,22 @@ export function openDesk(of: DeskParts) {
   const parts = { ...of, venues, state, ownOrders, builder, simulator, endpoints: nodes.length, mode, orders, ledger, follower };
   const storeGate = new StoreGate({ probe: () => orders.probe(), clock, log });
   const placeOrder = createPlaceOrder({ ...parts, paper, storeGate, laneTips: laneTips(broadcast), maxDayLamports: limits.maxDayLamports });
-  const knownChain = (until: AbortSignal): Promise<string | null> =>
-    new Promise((resolve) => {
-      whenAborted(until, () => resolve(null));
-      void chain.known.then(resolve);
-    });
   const triggers = new TriggerEngine({
     ...parts,
     placeOrder,
     keys: store.keys,
     table: store.triggers,
     paper: mode === 'paper',
-    nowMs: () => store.time.nowMs(),
+    nowMs,
     openWatch: async () => Object.assign(new WatchIndex(), { close: async () => undefined }),
-    chain: knownChain,
-    publish: () => undefined,
+    chain: (until) => knownChain(chain, until),
+    publish: (trigger) => publisher.publishTrigger(trigger),
     stats: triggerStats,
   });
   const endpoints = [
     ...tradeEndpoints({ ...parts, placeOrder, sendSigned: createSendSigned(parts) }),
     batchEndpoint({ venues, placeBatch: createPlaceBatch({ placeOrder, orders, signal, log }) }),
-    ...triggerEndpoints({ desk: noTriggerDesk, triggers: store.triggers, venues, paper: mode === 'paper', nowMs: () => clock.wallMs() }),
+    ...triggerEndpoints({ ...parts, desk: noTriggerDesk, triggers: store.triggers, paper: mode === 'paper', nowMs }),
     ...pumpPortalEndpoints({ ...parts, placeOrder, hasBlockEngine: broadcast.jitoUrl !== null }),
   ];
   const storedFollowed = followStoredOrders({ chain, follower, orders, ledger, gatewayId, log, signal });
@@ -162,4 +158,11 @@ export function openDesk(of: DeskParts) {
 async function untilReady(isReady: () => boolean, signal: AbortSignal): Promise<void> {
   const endMs = performance.now() + readyWithinMs;
   while (!isReady() && !signal.aborted && performance.now() < endMs) await pause(readyLookEveryMs, signal, { ref: false });
+}
+
+function knownChain({ known }: ChainIdentity, until: AbortSignal): Promise<string | null> {
+  return new Promise((resolve) => {
+    whenAborted(until, () => resolve(null));
+    void known.then(resolve);
+  });
 }
