@@ -1,5 +1,5 @@
 import { is, isFields, isText, newKey } from './http/expected.ts';
-import { Triggers } from './triggers.ts';
+import { Triggers } from './http/triggers.ts';
 import { checkNames, checkNumber, isHeaderValue, unknownName } from './check-options.ts';
 import { Requester, wrongRequest, type Expected, type Request, type RequestOptions } from './http/requests.ts';
 import { Connection, type ConnectionOptions, type OpenSocket } from './stream/connection.ts';

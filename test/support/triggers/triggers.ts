@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { noProgress, type NewTrigger, type TriggerTerms } from '@sluice/gateway/store/trigger-model/trigger.ts';
+import { newTriggerId } from '../../../trading/src/model/order-id.ts';
 import { addressOf } from '../events/stream-events.ts';
 import { orderGenesisHash } from '../orders.ts';
 
@@ -22,7 +22,7 @@ let made = 0;
 /** An armed trigger. Ids ascend in the order of the calls. */
 export function newTrigger(createdAtMs: number, more: Partial<NewTrigger> = {}): NewTrigger {
   return {
-    id: `trg_${String(++made).padStart(10, '0')}${randomUUID().replaceAll('-', '').slice(0, 16).toUpperCase()}`,
+    id: newTriggerId(++made),
     keyId: 'key',
     accountId: null,
     genesisHash: orderGenesisHash,

@@ -53,7 +53,7 @@ function readOne(reading: Reading, body: Body, path: string, parent: Parent | nu
   if (children.length > 0 && 'times' in condition && condition.times > 1)
     reading.faults[`${path}then`] = 'is not for a trigger that fires more than once';
   if (condition.kind === 'account' && condition.account === order.publicKey)
-    reading.faults[`${path}when.account`] = 'must be another wallet than `publicKey`';
+    reading.faults[`${path}when.account`] = 'must not be `publicKey` itself';
   return {
     terms: {
       order,

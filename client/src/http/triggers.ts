@@ -1,6 +1,6 @@
-import { is, isCount, isText, newKey } from './http/expected.ts';
-import type { Request, RequestOptions } from './http/requests.ts';
-import type { CancelledTriggers, CancelTriggersQuery, TriggerBody, TriggerObject, TriggerPage, TriggersQuery } from './wire.ts';
+import { is, isCount, isText, newKey } from './expected.ts';
+import type { Request, RequestOptions } from './requests.ts';
+import type { CancelledTriggers, CancelTriggersQuery, TriggerBody, TriggerObject, TriggerPage, TriggersQuery } from '../wire.ts';
 
 /** Options of a request that the gateway runs once for each key. */
 export interface OnceOptions extends RequestOptions {
