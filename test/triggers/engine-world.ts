@@ -32,7 +32,9 @@ export class HandWatch implements TermWatch {
 
   /** All at the same tick. */
   meet(ids: readonly string[], met: Partial<Met> = {}): void {
-    for (const id of ids) if (this.watched.has(id)) this.#met.set(id, { id, late: false, cause: null, publishedUs: null, ...met });
+    for (const id of ids)
+      if (this.watched.has(id))
+        this.#met.set(id, { id, mint: 'mint', slot: 7, late: false, cause: null, price: null, publishedUs: null, ...met });
     this.#onMet();
   }
 
@@ -117,6 +119,7 @@ export class EngineWorld {
       holdsRole: () => this.holdsRole,
       openWatch: async (_term, onMet) => (this.watch = new HandWatch(onMet)),
       solUsd: () => 150,
+      prices: null,
       chain: async () => orderGenesisHash,
       publish: (trigger) => this.published.push(trigger),
       stats: this.stats,

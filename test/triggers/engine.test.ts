@@ -48,6 +48,31 @@ describe('the engine of triggers', () => {
     expect(isSameRequest(world.placed[0]!.use, { endpoint: 'tradeSell', fingerprint: world.placed[0]!.use.fingerprint })).toBe(false);
   });
 
+  it('places no order for a price on which the nodes do not agree, and says so; it fires when they do', async () => {
+    const price = { op: '>=', priceSol: 2, boundSol: 1 } as const;
+    const answers: ((isTrue: boolean) => void)[] = [];
+    await world.engine.close();
+    await world.start({ prices: { isTrue: () => new Promise<boolean>((resolve) => answers.push(resolve)) } });
+    const [id, cancelled] = [await world.armOne({ holdMs: 100 }), await world.armOne()];
+    world.watch.meet([id, cancelled], { price });
+    await until('both questions', () => answers.length === 2);
+    await world.store.triggers
+      .cancel(world.engine.term!, { ids: [cancelled] }, Date.now())
+      .then((all) => all !== 'fenced' && world.engine.take(all));
+    answers[1]!(true);
+    answers[0]!(false);
+    await until('the reason', async () => (await world.stored(id)).waitingFor === 'price_unconfirmed');
+    expect(world.watch.watched.get(id)).toMatchObject({ holdMs: 250 });
+    expect(world.placed).toEqual([]);
+    world.watch.meet([id], { price });
+    await until('another question', () => answers.length === 3);
+    answers[2]!(true);
+    await world.becomes(await world.order(`trg:${id}:1:1`), 'confirmed');
+    await world.in(id, 'fired');
+    expect(keysOf()).toEqual([`trg:${id}:1:1`]);
+    expect((await world.stored(cancelled)).state).toBe('cancelled');
+  });
+
   it('begins a new attempt only after an order that cannot land any more, and fails with the last error', async () => {
     const id = await world.armOne({ retries: 1 });
     world.watch.meet([id]);

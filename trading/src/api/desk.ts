@@ -34,6 +34,7 @@ import { Simulator } from '../nodes/simulate/simulator.ts';
 import { HotState } from '../state/hot-state.ts';
 import { OwnOrders } from '../state/own-orders.ts';
 import { TriggerEngine } from '../triggers/engine/engine.ts';
+import { PriceCheck } from '../triggers/firing/price-check.ts';
 import type { TriggerStats } from '../triggers/firing/trigger-stats.ts';
 import { seenTrades, warmNewTokens } from './log-listeners.ts';
 
@@ -116,6 +117,7 @@ export function openDesk(of: DeskParts) {
     openWatch: async () => Object.assign(new WatchIndex(), { close: async () => undefined }),
     chain: (until) => knownChain(chain, until),
     publish: (trigger) => publisher.publishTrigger(trigger),
+    prices: nodes.length > 1 ? new PriceCheck(state.markets, clock) : null,
     stats: triggerStats,
   });
   const endpoints = [

@@ -11,6 +11,7 @@ import { Firings } from '../firing/firings.ts';
 import type { LifeStep, SeenOrder } from '../life/life.ts';
 import { OpenTriggers, type LiveTrigger } from '../life/open-triggers.ts';
 import { OrdersOfTriggers } from '../firing/orders-of-triggers.ts';
+import type { PriceCheck } from '../firing/price-check.ts';
 import type { TriggerStats } from '../firing/trigger-stats.ts';
 import { TriggerWriter } from './trigger-writer.ts';
 import { watchOf, type ConditionWatch, type Met } from '../life/watch.ts';
@@ -31,6 +32,9 @@ const busyAt = 200;
 /** How long triggers are looked for whose insert was not answered. Their number is bounded. */
 const lookForMs = 60_000;
 const maxUnsure = 1_000;
+/** How long a price must hold again after nodes did not agree about it: doubled each time. */
+const leastUnconfirmedMs = 250;
+const mostUnconfirmedMs = 5_000;
 /** Pause after a failure of the store or of the log. */
 const againMs = 500;
 
@@ -47,6 +51,8 @@ export interface EngineParts extends AttemptParts {
   /** Begins to watch conditions in this term; calls `onMet` when some may be met. Rejects if that cannot begin yet. */
   readonly openWatch: (term: number, onMet: () => void) => Promise<TermWatch>;
   readonly solUsd: () => number | null;
+  /** Compares the price that met a condition with what nodes agree on. With a single node: null. */
+  readonly prices: Pick<PriceCheck, 'isTrue'> | null;
   /** Resolves with the genesis hash of the nodes' chain as soon as it is known; null if `signal` fires before. */
   readonly chain: (signal: AbortSignal) => Promise<string | null>;
   readonly publish: (trigger: StoredTrigger) => void;
@@ -244,8 +250,10 @@ export class TriggerEngine {
     if (when.kind === 'filled') return this.#orders.await(live, when.orderId);
     // Trades of an account are watched all the time.
     if (!isNew && when.kind === 'account') return;
-    const watch = watchOf(live.trigger);
-    if (watch !== null) this.#term?.watch.add(watch);
+    const watch = watchOf(live.trigger, this.#parts.prices !== null);
+    // A price on which nodes do not agree is not looked at all the time.
+    const leastMs = live.unconfirmed === 0 ? 0 : Math.min(mostUnconfirmedMs, leastUnconfirmedMs * 2 ** (live.unconfirmed - 1));
+    if (watch !== null) this.#term?.watch.add(watch.holdMs < leastMs ? { ...watch, holdMs: leastMs } : watch);
   }
 
   #onStored(live: LiveTrigger, { next, change }: LifeStep): void {
@@ -308,6 +316,29 @@ export class TriggerEngine {
     live.met = met;
     live.metAtMs = this.#parts.clock.steadyMs() - sinceMs;
     this.#firings.begin(live);
+    const { prices } = this.#parts;
+    // Prices of confirmed slots are decided by a vote already.
+    if (prices === null || met === null || met.price === null || live.trigger.terms.confirm === 'confirmed')
+      return this.#storeMet(live, met);
+    const isTrue = prices.isTrue(met);
+    if (isTrue === true) this.#storeMet(live, met);
+    else void this.#confirm(live, met, isTrue);
+  }
+
+  /** It may have been cancelled while nodes were asked. */
+  async #confirm(live: LiveTrigger, met: Met, isTrue: boolean | Promise<boolean>): Promise<void> {
+    const isConfirmed = await isTrue;
+    if (live.met !== met || live.trigger.state !== 'armed' || this.#isStopped) return;
+    if (isConfirmed) return this.#storeMet(live, met);
+    live.unconfirmed++;
+    this.#taken(live);
+    this.#term?.writer.note(live, { kind: 'waits', reason: 'price_unconfirmed' });
+    this.#watch(live, true);
+    this.#pump();
+  }
+
+  #storeMet(live: LiveTrigger, met: Met | null): void {
+    live.unconfirmed = 0;
     this.#term?.writer.note(live, { kind: 'met', cause: met?.cause ?? null, late: met?.late ?? false }, () => {
       this.#taken(live);
       live.metAtMs = null;

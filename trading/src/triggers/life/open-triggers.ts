@@ -9,6 +9,8 @@ export interface LiveTrigger {
   readonly queued: Met[];
   /** What fires it, until that is stored. */
   met: Met | null;
+  /** How often in a row the nodes did not agree about the price that met its condition. */
+  unconfirmed: number;
   /** When it was found that its condition holds, on the steady clock; null until then, after its order was sent, and after a restart. */
   metAtMs: number | null;
   /** When its next attempt is due, and the earliest time that the last refusal allows for it, on the steady clock. */
@@ -45,7 +47,7 @@ export class OpenTriggers {
       known.trigger = trigger;
       return known;
     }
-    const live: LiveTrigger = { trigger, queued: [], met: null, metAtMs: null, againAtMs: 0, notBeforeMs: 0 };
+    const live: LiveTrigger = { trigger, queued: [], met: null, unconfirmed: 0, metAtMs: null, againAtMs: 0, notBeforeMs: 0 };
     const { id } = trigger;
     this.#byId.set(id, live);
     const group = groupOf(trigger);

@@ -17,11 +17,22 @@ export interface Watch {
   readonly after: NonNullable<TriggerCause['position']> | null;
 }
 
+/** The price in SOL for one token that decided, and the one at which the condition just holds; null if that depends on more than the price. */
+export interface MetPrice {
+  readonly op: '<=' | '>=';
+  readonly priceSol: number;
+  readonly boundSol: number | null;
+}
+
 /** A condition that holds. */
 export interface Met {
   readonly id: string;
+  readonly mint: string;
+  readonly slot: number | null;
   readonly late: boolean;
   readonly cause: TriggerCause | null;
+  /** Of a condition on a price. */
+  readonly price: MetPrice | null;
   /** Unix microseconds of the event that decided; null if there is none. */
   readonly publishedUs: number | null;
 }
@@ -43,10 +54,14 @@ export interface ConditionWatch<Taken extends Met = Met> {
   reasons(limit: number): ReadonlyMap<string, string | null>;
 }
 
-/** Null: its order is followed instead. */
-export function watchOf({ id, terms, progress, createdAtMs }: StoredTrigger): Watch | null {
-  const { order, when, confirm, minDepthSol, holdMs } = terms;
+/**
+ * Null: its order is followed instead. `isVoted`: there are several nodes, and one of them may lie. What happened then counts when its slot is decided; a
+ * price can be compared with the state of the pool.
+ */
+export function watchOf({ id, terms, progress, createdAtMs }: StoredTrigger, isVoted: boolean): Watch | null {
+  const { order, when, minDepthSol, holdMs } = terms;
   if (when.kind === 'filled') return null;
+  const confirm = isVoted && (when.kind === 'account' || when.kind === 'migration') ? 'confirmed' : terms.confirm;
   const { watermark, nextAtMs, armedAtMs, cause } = progress;
   const { mint, side, publicKey } = order;
   const moment = { watermark, publicKey, armedAtMs: armedAtMs ?? createdAtMs, nextAtMs, after: cause?.position ?? null };
