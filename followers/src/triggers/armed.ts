@@ -15,6 +15,8 @@ export interface ArmedLevel {
   readonly factor: number;
   /** Of `trailing`, times `sign`. Null before the first one. Current only while the watch is in no list. */
   watermark: number | null;
+  /** Of `trailing`: its watermark is not stored, while it is in no list. */
+  isChanged: boolean;
   readonly armedAtMs: number;
   /** On the steady clock: its condition held from its arming until then at the earliest. */
   readonly holdsFromMs: number;

@@ -22,9 +22,15 @@ export interface EventWatch {
   watch: Watch & { readonly when: EventCondition };
   /** In log order. */
   readonly met: Met[];
-  isGone: boolean;
+  /** Later events, of slots that are not confirmed or behind such an event. Only of watches for confirmed events. */
+  waiting: WaitingEvent[];
   /** As reported last. */
   reason: string | null;
+}
+
+interface WaitingEvent {
+  readonly met: Met;
+  readonly event: AccountTrade | Migration;
 }
 
 export interface EventContext {
@@ -37,19 +43,13 @@ export interface EventContext {
   isAfter(position: LogPosition, other: LogPosition): boolean;
 }
 
-interface WaitingEvent {
-  readonly entry: EventWatch;
-  readonly met: Met;
-  readonly event: AccountTrade | Migration;
-}
-
 /** Watches for single events. An event stays met until it is taken, unless it is retracted before. */
 export class EventWatches {
   readonly #context: EventContext;
   readonly #byAccount = new Map<string, Set<EventWatch>>();
   readonly #byMint = new Map<string, Set<EventWatch>>();
-  /** Of undecided slots, for watches of confirmed events. */
-  readonly #waiting = new Map<number, WaitingEvent[]>();
+  /** Watches with events that wait. */
+  readonly #waiting = new Set<EventWatch>();
   #waitingCount = 0;
   /** The watches for which an event counted, by its id. */
   readonly #seen = new Recent<Set<string>>(mostSeen);
@@ -71,7 +71,7 @@ export class EventWatches {
   }
 
   add(watch: Watch & { readonly when: EventCondition }): EventWatch {
-    const entry: EventWatch = { kind: 'event', watch, met: [], isGone: false, reason: null };
+    const entry: EventWatch = { kind: 'event', watch, met: [], waiting: [], reason: null };
     const [index, key] = this.#placeOf(watch);
     const all = index.get(key);
     if (all === undefined) index.set(key, new Set([entry]));
@@ -80,7 +80,6 @@ export class EventWatches {
   }
 
   remove(entry: EventWatch): void {
-    entry.isGone = true;
     const [index, key] = this.#placeOf(entry.watch);
     const all = index.get(key);
     all?.delete(entry);
@@ -89,6 +88,7 @@ export class EventWatches {
       this.#release(met, entry);
       this.#pinned.delete(met);
     }
+    this.#wait(entry, []);
   }
 
   /** Takes the oldest event that the watch has met. */
@@ -104,7 +104,7 @@ export class EventWatches {
     const seenBy = this.#seen.get(event.id) ?? new Set();
     this.#seen.set(event.id, seenBy);
     for (const entry of entries) {
-      if (seenBy.has(entry.watch.id)) continue;
+      if (seenBy.has(entry.watch.id) || !this.#counts(entry, event, position)) continue;
       seenBy.add(entry.watch.id);
       this.#noteFor(entry, event, position, nowMs, wallMs);
     }
@@ -121,24 +121,27 @@ export class EventWatches {
       this.#forget(met!);
     }
     this.#holders.delete(id);
-    for (const [slot, waiting] of this.#waiting) {
-      const others = waiting.filter(({ event }) => event.id !== id);
-      if (others.length === waiting.length) continue;
-      for (const { event, met } of waiting) if (event.id === id) this.#forget(met);
-      this.#setWaiting(slot, others);
+    for (const entry of this.#waiting) {
+      if (!entry.waiting.some(({ event }) => event.id === id)) continue;
+      this.#wait(
+        entry,
+        entry.waiting.filter(({ event }) => event.id !== id),
+      );
     }
   }
 
-  /** The fate of some slots may be known now. */
+  /** The fate of some slots may be known now. The events of a watch stay in log order. */
   decide(): void {
-    for (const [slot, waiting] of this.#waiting) {
-      const rest = waiting.filter((one) => {
-        const fate = this.#context.fateOf(one.event);
-        if (fate === 'pass') this.#meet(one.entry, one.met);
-        else if (fate === 'drop') this.#forget(one.met);
-        return fate === 'wait';
-      });
-      if (rest.length < waiting.length) this.#setWaiting(slot, rest);
+    for (const entry of this.#waiting) {
+      const alive = entry.waiting.filter(({ event }) => this.#context.fateOf(event) !== 'drop');
+      this.#wait(entry, alive);
+      const undecided = alive.findIndex(({ event }) => this.#context.fateOf(event) === 'wait');
+      const rest = undecided === -1 ? [] : alive.slice(undecided);
+      const confirmed = undecided === -1 ? alive : alive.slice(0, undecided);
+      entry.waiting = rest;
+      this.#waitingCount -= confirmed.length;
+      for (const { met } of confirmed) this.#meet(entry, met);
+      if (rest.length === 0) this.#waiting.delete(entry);
     }
   }
 
@@ -161,25 +164,26 @@ export class EventWatches {
     return null;
   }
 
+  /** Whether the watch was armed for such an event, before it. */
+  #counts({ watch }: EventWatch, event: AccountTrade | Migration, position: LogPosition): boolean {
+    const { armedAtMs, after = null } = watch;
+    if (!isMatch(watch, event) || event.receivedUs < armedAtMs * 1000) return false;
+    return after === null || this.#context.isAfter(position, after);
+  }
+
   #noteFor(entry: EventWatch, event: AccountTrade | Migration, position: LogPosition, nowMs: number, wallMs: number): void {
     const { watch } = entry;
-    if (!isMatch(watch, event)) return;
-    const after = watch.after ?? null;
-    if (event.receivedUs < watch.armedAtMs * 1000 || (after !== null && !this.#context.isAfter(position, after))) return;
     const late = wallMs - event.atMs > lateAfterMs;
     if (late && event.kind === 'trade' && watch.side === 'buy') return this.#context.skip(entry, 'late_trade');
-    if (entry.met.length >= mostMet || this.#waitingCount >= mostWaiting) return this.#context.skip(entry, 'too_many_trades');
+    if (entry.met.length + entry.waiting.length >= mostMet || this.#waitingCount >= mostWaiting) return this.#context.skip(entry, 'too_many_trades');
     const met = metBy(watch.id, event, position, late);
     this.#pinned.set(met, nowMs);
-    if (watch.confirm === 'processed' || this.#context.fateOf(event) === 'pass') return this.#meet(entry, met);
-    this.#setWaiting(event.slot, [...(this.#waiting.get(event.slot) ?? []), { entry, met, event }]);
+    const isSure = watch.confirm === 'processed' || (entry.waiting.length === 0 && this.#context.fateOf(event) === 'pass');
+    if (isSure) this.#meet(entry, met);
+    else this.#wait(entry, [...entry.waiting, { met, event }]);
   }
 
   #meet(entry: EventWatch, met: Met): void {
-    if (entry.isGone) {
-      this.#pinned.delete(met);
-      return;
-    }
     entry.met.push(met);
     const holders = this.#holders.get(met.eventId!);
     if (holders === undefined) this.#holders.set(met.eventId!, new Set([entry]));
@@ -199,10 +203,13 @@ export class EventWatches {
     if (holders?.size === 0) this.#holders.delete(id);
   }
 
-  #setWaiting(slot: number, waiting: WaitingEvent[]): void {
-    this.#waitingCount += waiting.length - (this.#waiting.get(slot)?.length ?? 0);
-    if (waiting.length === 0) this.#waiting.delete(slot);
-    else this.#waiting.set(slot, waiting);
+  /** Sets the events of a watch that wait, and forgets those that do not wait any more. */
+  #wait(entry: EventWatch, waiting: WaitingEvent[]): void {
+    for (const one of entry.waiting) if (!waiting.includes(one)) this.#forget(one.met);
+    this.#waitingCount += waiting.length - entry.waiting.length;
+    entry.waiting = waiting;
+    if (waiting.length === 0) this.#waiting.delete(entry);
+    else this.#waiting.add(entry);
   }
 
   #placeOf({ when, mint }: EventWatch['watch']): [index: Map<string, Set<EventWatch>>, key: string] {

@@ -111,6 +111,7 @@ export class LevelLane {
 
   /** Begins again with a value, because what was known before does not count any more: all holds begin now. */
   restart(value: number | null, slot: number, nowMs: number): void {
+    this.#raise(nowMs);
     this.#high = this.#low = null;
     this.#value = unknown;
     this.#dropBack();
@@ -140,8 +141,13 @@ export class LevelLane {
 
   /** The watermarks of trailing watches that changed since the last call. */
   watermarks(nowMs: number, note: (id: string, watermark: number) => void): void {
+    const { sign } = this.terms;
     this.#raise(nowMs);
-    this.#trailing?.changedWatermarks((id, watermark) => note(id, watermark * this.terms.sign));
+    this.#trailing?.changedWatermarks((id, watermark) => note(id, watermark * sign));
+    for (const armed of this.#out) {
+      if (armed.isChanged && !armed.isGone) note(armed.id, armed.watermark! * sign);
+      armed.isChanged = false;
+    }
   }
 
   #begin(nowMs: number): void {

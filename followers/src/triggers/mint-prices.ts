@@ -162,9 +162,7 @@ export class MintPrices {
     for (const { tick, lanes } of [this.processed, this.confirmed]) {
       if (tick === null) continue;
       for (const lane of lanes) {
-        if (!isConcerned(lane.terms, tick)) continue;
-        const value = this.#counted(tick, lane.terms);
-        if (value !== lane.value) lane.step(value, Number.NaN, nowMs, 0);
+        if (isConcerned(lane.terms, tick)) lane.step(this.#counted(tick, lane.terms), Number.NaN, nowMs, 0);
       }
     }
   }

@@ -8,7 +8,7 @@ export interface ProfitWatch {
   readonly kind: 'profit';
   readonly watch: Watch & { readonly when: ProfitCondition };
   /** On the steady clock. */
-  readonly holdsFromMs: number;
+  holdsFromMs: number;
   /** Null while the average cost is not known. */
   armed: ArmedLevel | null;
   /** As reported last, while it is not armed. */

@@ -38,6 +38,7 @@ export class TrailingList implements ThresholdList {
     const at = placeIn(groups.length, (place) => groups[place]!.watermark <= watermark);
     if (groups[at]?.watermark === watermark) insert(groups[at].members, armed);
     else groups.splice(at, 0, { watermark, members: [armed], best: 0, isChanged: false });
+    groups[at]!.isChanged ||= armed.isChanged;
     this.#rank(at);
   }
 
@@ -61,13 +62,14 @@ export class TrailingList implements ThresholdList {
   takeFrom(key: number): ArmedLevel[] {
     if (this.best < key) return [];
     const taken: ArmedLevel[] = [];
-    for (const { watermark, members } of this.#groups) {
+    for (const { watermark, members, isChanged } of this.#groups) {
       for (let last = members.at(-1); last !== undefined && (last.isGone || watermark * last.factor >= key); last = members.at(-1)) {
         members.pop();
         this.#size--;
         if (last.isGone) this.#gone--;
         else {
           last.watermark = watermark;
+          last.isChanged = isChanged;
           last.key = watermark * last.factor;
           taken.push(last);
         }

@@ -324,7 +324,7 @@ export class WatchIndex {
 
   /** The average cost has changed, and with it the price that is watched. */
   #armProfit(profit: ProfitWatch, costSol: number | null, prices: MintPrices): void {
-    const { watch, armed, holdsFromMs } = profit;
+    const { watch, armed } = profit;
     if (armed !== null) {
       this.#met.delete(watch.id);
       this.#mints.drop(armed, prices);
@@ -335,7 +335,10 @@ export class WatchIndex {
     const sign = when.op === '>=' ? -1 : 1;
     const lane = this.#lane(prices, watch, { metric: 'priceSol', sign, isTrailing: false });
     const key = priceAtProfit(when, costSol) * sign;
-    profit.armed = this.#arm({ ...armedOf(watch, lane), key, factor: 1, watermark: null, holdsFromMs, reason: profit.reason });
+    // A price that is nearer is held from now on.
+    if (armed === null || key > armed.key) profit.holdsFromMs = this.#holdsFrom(watch);
+    const { holdsFromMs, reason } = profit;
+    profit.armed = this.#arm({ ...armedOf(watch, lane), key, factor: 1, watermark: null, holdsFromMs, reason });
     this.#mints.changed.add(prices);
   }
 
@@ -376,5 +379,5 @@ function priceAtBound({ key, lane }: ArmedLevel, priceSol: number | null): Met['
 }
 
 function armedOf({ id, armedAtMs }: Watch, lane: ArmedLevel['lane']) {
-  return { kind: 'level', id, lane, armedAtMs, isGone: false, isOut: false, isMet: false, reason: null } as const;
+  return { kind: 'level', id, lane, armedAtMs, isGone: false, isOut: false, isMet: false, isChanged: false, reason: null } as const;
 }
