@@ -50,11 +50,17 @@ const steps = fc.oneof(
       heldSol: fc.constantFrom(50, 50, 50, 50, 0.5, null),
     }),
   },
-  { weight: 8, arbitrary: fc.record({ does: fc.constant('wait' as const), ms: fc.constantFrom(1, 20, 50, 99, 100, 400, 500, 1_000, 2_000) }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ does: fc.constant('wait' as const), ms: fc.constantFrom(1, 20, 50, 99, 100, 400, 500, 1_000, 2_000) }),
+  },
   { weight: 6, arbitrary: fc.record({ does: fc.constant('slot' as const) }) },
   { weight: 5, arbitrary: armed },
   { weight: 3, arbitrary: fc.record({ does: fc.constant('take' as const), isStored: fc.boolean() }) },
-  { weight: 3, arbitrary: fc.record({ does: fc.constant('decide' as const), pick: fc.nat(3), isDead: fc.constantFrom(false, false, true) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ does: fc.constant('decide' as const), pick: fc.nat(3), isDead: fc.constantFrom(false, false, true) }),
+  },
   { weight: 2, arbitrary: fc.record({ does: fc.constant('retract' as const), pick: fc.nat(6) }) },
   {
     weight: 2,
@@ -69,7 +75,10 @@ const steps = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('retractTrade' as const), pick: fc.nat(3) }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('solUsd' as const), price: fc.constantFrom(null, 10, 100, 40) }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant('cost' as const), mint: fc.constantFrom(...mints), cost: fc.constantFrom(null, 2, 4) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant('cost' as const), mint: fc.constantFrom(...mints), cost: fc.constantFrom(null, 2, 4) }),
+  },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('cancel' as const), pick: fc.nat(5) }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('read' as const), mint: fc.constantFrom(...mints), price: small }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('lose' as const) }) },
@@ -102,7 +111,15 @@ class World {
     for (const mint of mints) {
       for (const confirm of ['processed', 'confirmed'] as const) {
         const when = { kind: 'level', metric: 'priceSol', op: '<=', value: -1 } as const;
-        const fields = { side: 'sell', minDepthSol: 0, holdMs: 0, watermark: null, publicKey: wallet, armedAtMs: 0, nextAtMs: null } as const;
+        const fields = {
+          side: 'sell',
+          minDepthSol: 0,
+          holdMs: 0,
+          watermark: null,
+          publicKey: wallet,
+          armedAtMs: 0,
+          nextAtMs: null,
+        } as const;
         this.#watches.set(`never ${mint} ${confirm}`, { id: `never ${mint} ${confirm}`, mint, when, confirm, ...fields });
       }
     }
@@ -181,6 +198,8 @@ class World {
       case 'checkpoint': {
         for (const [id, watermark] of this.#index.watermarks(this.#nowMs)) this.#stored.watermarks.set(id, watermark);
         this.#stored.offset = (this.#index.oldestPinned(this.#nowMs)?.offset ?? this.#log.length + 1) - 1;
+        const outstanding = [...this.#oracle.watches.values()].flatMap(({ trades }) => trades.map(({ offset }) => offset));
+        expect(this.#stored.offset).toBe(Math.min(...outstanding, this.#log.length + 1) - 1);
         for (const [id, { watch, watermark }] of this.#oracle.watches) {
           if (watch.when.kind === 'trailing') expect([id, this.#stored.watermarks.get(id) ?? null]).toEqual([id, watermark]);
         }

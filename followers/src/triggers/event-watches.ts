@@ -175,7 +175,8 @@ export class EventWatches {
     const { watch } = entry;
     const late = wallMs - event.atMs > lateAfterMs;
     if (late && event.kind === 'trade' && watch.side === 'buy') return this.#context.skip(entry, 'late_trade');
-    if (entry.met.length + entry.waiting.length >= mostMet || this.#waitingCount >= mostWaiting) return this.#context.skip(entry, 'too_many_trades');
+    if (entry.met.length + entry.waiting.length >= mostMet || this.#waitingCount >= mostWaiting)
+      return this.#context.skip(entry, 'too_many_trades');
     const met = metBy(watch.id, event, position, late);
     this.#pinned.set(met, nowMs);
     const isSure = watch.confirm === 'processed' || (entry.waiting.length === 0 && this.#context.fateOf(event) === 'pass');

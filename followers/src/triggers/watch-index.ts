@@ -325,20 +325,22 @@ export class WatchIndex {
   /** The average cost has changed, and with it the price that is watched. */
   #armProfit(profit: ProfitWatch, costSol: number | null, prices: MintPrices): void {
     const { watch, armed } = profit;
-    if (armed !== null) {
-      this.#met.delete(watch.id);
-      this.#mints.drop(armed, prices);
-    }
     profit.armed = null;
-    if (costSol === null) return this.#setReason(profit, 'position_unknown');
-    const { when } = watch;
-    const sign = when.op === '>=' ? -1 : 1;
-    const lane = this.#lane(prices, watch, { metric: 'priceSol', sign, isTrailing: false });
-    const key = priceAtProfit(when, costSol) * sign;
-    // A price that is nearer is held from now on.
-    if (armed === null || key > armed.key) profit.holdsFromMs = this.#holdsFrom(watch);
-    const { holdsFromMs, reason } = profit;
-    profit.armed = this.#arm({ ...armedOf(watch, lane), key, factor: 1, watermark: null, holdsFromMs, reason });
+    if (costSol === null) this.#setReason(profit, 'position_unknown');
+    else {
+      const { when } = watch;
+      const sign = when.op === '>=' ? -1 : 1;
+      const lane = this.#lane(prices, watch, { metric: 'priceSol', sign, isTrailing: false });
+      const key = priceAtProfit(when, costSol) * sign;
+      // A price that is nearer is held from now on.
+      if (armed === null || key > armed.key) profit.holdsFromMs = this.#holdsFrom(watch);
+      const { holdsFromMs, reason } = profit;
+      profit.armed = { ...armedOf(watch, lane), key, factor: 1, watermark: null, holdsFromMs, reason };
+    }
+    if (armed?.isMet === true) this.#met.delete(watch.id);
+    // The lane of the old price knows how long the new one is held.
+    if (profit.armed !== null) this.#arm(profit.armed);
+    if (armed !== null) this.#mints.drop(armed, prices);
     this.#mints.changed.add(prices);
   }
 
