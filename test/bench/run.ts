@@ -35,6 +35,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   'trade-sign': () => import('./trade/trade-sign.ts'),
   'trade-http': () => import('./trade/trade-http.ts'),
   'trade-hop': () => import('./trade/trade-hop.ts'),
+  'triggers-armed': () => import('./trade/triggers-armed.ts'),
   simnet: () => import('./simnet.ts'),
 };
 const names = Object.keys(benchmarks);

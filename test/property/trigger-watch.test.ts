@@ -215,10 +215,11 @@ class World {
     this.#fromSlot = this.#slot;
   }
 
-  #arm({ does: _, ...terms }: Extract<Step, { does: 'arm' }>): void {
+  #arm({ when, mint, side: itsSide, confirm, minDepthSol, holdMs }: Extract<Step, { does: 'arm' }>): void {
     this.#beginSlot();
-    const id = `${terms.when.kind} ${this.#made++}`;
-    const watch: Watch = { ...terms, id, watermark: null, publicKey: wallet, armedAtMs: this.#wallMs, nextAtMs: null };
+    const id = `${when.kind} ${this.#made++}`;
+    const terms = { when, mint, side: itsSide, confirm, minDepthSol, holdMs, publicKey: wallet };
+    const watch: Watch = { ...terms, id, watermark: null, armedAtMs: this.#wallMs, nextAtMs: null };
     this.#watches.set(id, watch);
     this.#add(watch);
   }

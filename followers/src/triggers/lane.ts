@@ -94,6 +94,11 @@ export class LevelLane {
     if (lateMs > 0 || signed > this.#lateValue) this.#lateValue = signed;
     const isFar = this.#trailing === null && this.#out.length === 0 && signed > this.#list.best;
     const high = this.#high;
+    if (isFar && high === null) {
+      this.#value = signed;
+      this.#slot = slot;
+      return;
+    }
     // A value that is replaced within its slot ends nothing.
     if (isFar && high !== null && !high.isOfSlot(slot) && high.current > this.#list.best) this.#high = null;
     this.#raise(nowMs);

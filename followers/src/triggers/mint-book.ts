@@ -2,7 +2,7 @@ import type { ConfirmedFate, ConfirmedSlots } from '@sluice/shared/market/verdic
 import type { ArmedLevel } from './armed.ts';
 import { DueHeap } from './due-heap.ts';
 import type { LaneHost, LevelLane } from './lane.ts';
-import { MintPrices, unitOf, type PriceContext } from './mint-prices.ts';
+import { MintPrices, type PriceContext } from './mint-prices.ts';
 import type { PriceRead, PriceTick } from './watch.ts';
 
 /** Mints with ticks of an undecided slot, over all slots. Above this limit, the oldest slot is not waited for any more. */
@@ -11,8 +11,10 @@ const mostAwaited = 50_000;
 const mostStale = 4_096;
 /** Time after which a read of the market's state that was not answered, showed no price, or showed facts is repeated. */
 const readAgainMs = { unanswered: 5_000, unpriced: 30_000, facts: 600_000 } as const;
-/** How often prices in another unit follow the price of SOL. */
+/** How often prices in another unit follow the price of SOL, and in how many calls of `tick` all do. */
 const sweepEveryMs = 1_000;
+const sweepTicks = 20;
+const leastSwept = 500;
 
 /** The prices of all mints that are watched. */
 export class MintBook implements PriceContext {
@@ -29,9 +31,13 @@ export class MintBook implements PriceContext {
   readonly #awaited = new Map<number, Set<MintPrices>>();
   #awaitedCount = 0;
   readonly #reads = new DueHeap<MintPrices>();
+  /** Mints with values that depend on the price of SOL. */
+  readonly #inUsd = new Set<MintPrices>();
   /** Trailing lanes of which a watermark may change. */
   readonly #trailing = new Set<LevelLane>();
   #sweptAtMs = Number.NEGATIVE_INFINITY;
+  /** Mints whose values have not followed the price of SOL yet. */
+  #unswept: MintPrices[] = [];
 
   constructor(slots: ConfirmedSlots, { meet, unmeet }: Pick<LaneHost, 'meet' | 'unmeet'>) {
     this.#slots = slots;
@@ -68,6 +74,7 @@ export class MintBook implements PriceContext {
   release(prices: MintPrices): void {
     if (--prices.watches > 0) return;
     this.#mints.delete(prices.mint);
+    this.#inUsd.delete(prices);
     this.changed.delete(prices);
   }
 
@@ -128,12 +135,15 @@ export class MintBook implements PriceContext {
   tick(nowMs: number, solUsd: number | null): void {
     const isDue = (solUsd === null) !== (this.solUsd === null) || nowMs - this.#sweptAtMs >= sweepEveryMs;
     if (solUsd !== this.solUsd && isDue) {
+      const isKnown = solUsd !== null && this.solUsd !== null;
       this.solUsd = solUsd;
       this.#sweptAtMs = nowMs;
-      for (const prices of this.#mints.values()) {
-        prices.revalue(nowMs, ({ metric }, { unit }) => unitOf(metric) !== null && unitOf(metric) !== unit);
-        this.changed.add(prices);
-      }
+      this.#unswept = [...this.#inUsd];
+      if (!isKnown) for (const prices of this.#inUsd) this.changed.add(prices);
+    }
+    if (this.#unswept.length > 0) {
+      const swept = Math.max(leastSwept, Math.ceil(this.#inUsd.size / sweepTicks));
+      for (const prices of this.#unswept.splice(-swept)) prices.revalueUnits(nowMs);
     }
     for (let dueMs = this.#lanes.nextMs; dueMs <= nowMs; dueMs = this.#lanes.nextMs) {
       const lane = this.#lanes.pop(nowMs)!;
@@ -187,6 +197,10 @@ export class MintBook implements PriceContext {
     const [[oldest, waiting]] = this.#awaited as unknown as [[number, Set<MintPrices>]];
     this.#endSlot(oldest, waiting);
     for (const one of waiting) one.release(oldest);
+  }
+
+  noteUsd(prices: MintPrices): void {
+    this.#inUsd.add(prices);
   }
 
   read(prices: MintPrices, nowMs: number): void {

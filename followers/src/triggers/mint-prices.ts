@@ -15,6 +15,8 @@ export interface PriceContext extends LaneHost {
   await(prices: MintPrices, slot: number): void;
   /** Its price must be read from the market's state. */
   read(prices: MintPrices, nowMs: number): void;
+  /** Some of its values are in USD, or its price is: they depend on the price of SOL. */
+  noteUsd(prices: MintPrices): void;
   /** USD for one SOL; null if it is unknown or too old. */
   readonly solUsd: number | null;
   /** Unix ms since when the log was read without a loss. */
@@ -72,6 +74,7 @@ export class MintPrices {
     if (known !== undefined) return known;
     const lane = new LevelLane(terms, this.mint, confirm, this.#context);
     view.lanes.push(lane);
+    if (unitOf(metric) === 'usd') this.#context.noteUsd(this);
     if (view.tick !== null) lane.step(this.#counted(view.tick, terms), view.tick.slot, nowMs, 0);
     return lane;
   }
@@ -152,17 +155,22 @@ export class MintPrices {
     const isNew = supply !== this.supply || goal?.to !== this.goal?.to || goal?.from !== this.goal?.from;
     this.supply = supply;
     this.goal = goal;
-    if (isNew) this.revalue(nowMs, ({ metric }) => !isPrice(metric));
+    if (isNew) this.#revalue(nowMs, (metric) => !isPrice(metric));
     const newest = this.processed.tick;
     if (tick !== null && (newest === null || tick.slot > newest.slot)) this.take(tick, nowMs);
   }
 
+  /** The price of SOL has changed, and with it the values in the other unit than that of the pool. */
+  revalueUnits(nowMs: number): void {
+    this.#revalue(nowMs, isOtherUnit);
+  }
+
   /** Values changed without a tick. */
-  revalue(nowMs: number, isConcerned: (terms: LaneTerms, tick: PriceTick) => boolean): void {
+  #revalue(nowMs: number, isConcerned: (metric: PriceMetric, tick: PriceTick) => boolean): void {
     for (const { tick, lanes } of [this.processed, this.confirmed]) {
       if (tick === null) continue;
       for (const lane of lanes) {
-        if (isConcerned(lane.terms, tick)) lane.step(this.#counted(tick, lane.terms), Number.NaN, nowMs, 0);
+        if (isConcerned(lane.terms.metric, tick)) lane.step(this.#counted(tick, lane.terms), Number.NaN, nowMs, 0);
       }
     }
   }
@@ -184,6 +192,7 @@ export class MintPrices {
   }
 
   #step(view: PriceView, tick: PriceTick, nowMs: number): void {
+    if (tick.unit === 'usd') this.#context.noteUsd(this);
     const { watchingSinceMs } = this.#context;
     const isUnseen = view.tick === null || tick.receivedUs < watchingSinceMs * 1000;
     view.tick = tick;
@@ -225,6 +234,11 @@ export function isTooShallow({ heldSol }: PriceTick, minDepthSol: number): boole
 }
 
 const isPrice = (metric: PriceMetric): boolean => metric === 'priceSol' || metric === 'priceUsd';
+
+function isOtherUnit(metric: PriceMetric, { unit }: PriceTick): boolean {
+  const own = unitOf(metric);
+  return own !== null && own !== unit;
+}
 
 /** The unit of a metric that is money; null of the others. */
 export function unitOf(metric: PriceMetric): 'sol' | 'usd' | null {

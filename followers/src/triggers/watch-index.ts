@@ -3,6 +3,7 @@ import { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.t
 import type { SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import type { ArmedLevel, LaneTerms } from './armed.ts';
 import { EventWatches, type EventWatch } from './event-watches.ts';
+import type { LevelLane } from './lane.ts';
 import { MintBook } from './mint-book.ts';
 import type { MintPrices } from './mint-prices.ts';
 import { priceAtProfit, ProfitWatches, type ProfitWatch } from './profit-watches.ts';
@@ -135,7 +136,9 @@ export class WatchIndex {
       const factor = when.kind === 'level' ? 1 : 1 - (sign * when.percent) / 100;
       const lane = this.#lane(prices, watch, { metric: when.metric, sign, isTrailing });
       const watermark = isTrailing && watch.watermark !== null ? watch.watermark * sign : null;
-      this.#byId.set(id, this.#arm({ ...armedOf(watch, lane), key, factor, watermark, holdsFromMs: this.#holdsFrom(watch) }));
+      const armed = armedOf(watch, lane, key, this.#holdsFrom(watch), factor, watermark);
+      this.#mints.arm(armed, this.#nowMs);
+      this.#byId.set(id, armed);
     }
     return 'added';
   }
@@ -334,23 +337,18 @@ export class WatchIndex {
       const key = priceAtProfit(when, costSol) * sign;
       // A price that is nearer is held from now on.
       if (armed === null || key > armed.key) profit.holdsFromMs = this.#holdsFrom(watch);
-      const { holdsFromMs, reason } = profit;
-      profit.armed = { ...armedOf(watch, lane), key, factor: 1, watermark: null, holdsFromMs, reason };
+      profit.armed = armedOf(watch, lane, key, profit.holdsFromMs);
+      profit.armed.reason = profit.reason;
     }
     if (armed?.isMet === true) this.#met.delete(watch.id);
     // The lane of the old price knows how long the new one is held.
-    if (profit.armed !== null) this.#arm(profit.armed);
+    if (profit.armed !== null) this.#mints.arm(profit.armed, this.#nowMs);
     if (armed !== null) this.#mints.drop(armed, prices);
     this.#mints.changed.add(prices);
   }
 
   #lane(prices: MintPrices, { confirm, holdMs, minDepthSol }: Watch, terms: Pick<LaneTerms, 'metric' | 'sign' | 'isTrailing'>) {
     return prices.lane(confirm, { ...terms, holdMs, minDepthSol }, this.#nowMs);
-  }
-
-  #arm(armed: ArmedLevel): ArmedLevel {
-    this.#mints.arm(armed, this.#nowMs);
-    return armed;
   }
 
   #holdsFrom({ holdMs }: Watch): number {
@@ -380,6 +378,28 @@ function priceAtBound({ key, lane }: ArmedLevel, priceSol: number | null): Met['
   return { op: sign === 1 ? '<=' : '>=', priceSol, boundSol };
 }
 
-function armedOf({ id, armedAtMs }: Watch, lane: ArmedLevel['lane']) {
-  return { kind: 'level', id, lane, armedAtMs, isGone: false, isOut: false, isMet: false, isChanged: false, reason: null } as const;
+/** One literal, because there are many: one that begins with a spread has a hidden class of its own. */
+function armedOf(
+  { id, armedAtMs }: Watch,
+  lane: LevelLane,
+  key: number,
+  holdsFromMs: number,
+  factor = 1,
+  watermark: number | null = null,
+): ArmedLevel {
+  return {
+    kind: 'level',
+    id,
+    lane,
+    key,
+    factor,
+    watermark,
+    isChanged: false,
+    armedAtMs,
+    holdsFromMs,
+    isGone: false,
+    isOut: false,
+    isMet: false,
+    reason: null,
+  };
 }
