@@ -235,6 +235,7 @@ function openReading(
     /** Whether the chain is simulated; false while that is unknown. */
     simulated: (): boolean => health.simulated === true,
     solUsd,
+    prices: reads.prices,
     counters: { tokens: reads.book, accounts: reader.counters, rpc: () => rpc.health() } satisfies ReadCounters,
     quoteMetrics: (): Metric[] => marketMetrics(markets.counts),
     close: (): void => {

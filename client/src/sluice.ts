@@ -19,6 +19,7 @@ import type {
   PaperWallet,
   PaperWalletBody,
   Portfolio,
+  Positions,
   QuoteAnswer,
   QuoteBody,
   SellBody,
@@ -189,6 +190,12 @@ export class Sluice {
   /** One transaction as a person reads it: instructions, changes by wallet, fees and tips, events, and why it failed. */
   explain(signature: string, options: RequestOptions = {}): Promise<Explanation> {
     return this.#get(`/api/explain/${encodeURIComponent(signature)}`, {}, options, { signature: is(signature) });
+  }
+
+  /** What a wallet paid for its tokens, and what it gained or lost. The key follows the wallet from then on: `orders` has its events `position`. */
+  positions(publicKey: string, options: RequestOptions = {}): Promise<Positions> {
+    const expected = { publicKey: is(publicKey), positions: isFields };
+    return this.#get(`/api/positions/${encodeURIComponent(publicKey)}`, {}, options, expected);
   }
 
   /** Makes a paper wallet. Only while the server trades on paper. */

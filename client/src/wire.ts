@@ -2374,6 +2374,57 @@ export interface Portfolio {
   };
 }
 
+export interface Positions {
+  /** The wallet. Base58. */
+  readonly publicKey: string;
+  /** Unix time of this answer. Milliseconds. */
+  readonly asOfMs: number;
+  /** Present and true if the chain is simulated. */
+  readonly simulated?: true;
+  /** False while trades of the wallet are still being read from the history of the chain. Ask again. Amounts and costs are those of the trades that are known. */
+  readonly complete: boolean;
+  /** True if the wallet has more transactions than are read. Tokens from before them are unexplained. */
+  readonly cut: boolean;
+  /** Null before the first time, and for a paper wallet. */
+  readonly checkedAtMs: number | null;
+  /** Null if `checkedAtMs` is. */
+  readonly checkedSlot: number | null;
+  /** Tokens that the wallet has or had, the most valuable first. SOL, wrapped SOL and USDC are money and not listed. */
+  readonly positions: readonly ({
+    /** Mint of the token. Base58. */
+    readonly mint: string;
+    /** What the wallet holds, raw: bought tokens and unexplained ones. Raw integer in its smallest unit, as a decimal string. */
+    readonly amount: string;
+    /** Null if it is unknown; the next field is then null, too. */
+    readonly decimals: number | null;
+    readonly uiAmount: number | null;
+    /** Null if the wallet holds no bought tokens. */
+    readonly averageCostSol: number | null;
+    /** What the bought tokens that it still holds cost, SOL. UI number (float64). */
+    readonly costSol: number;
+    /** Null if no current price is known. */
+    readonly valueSol: number | null;
+    /** What its sales returned, less what the sold tokens cost, SOL. A sale takes bought tokens first. Tokens that arrived without a trade cost 0. */
+    readonly realizedSol: number;
+    /** Null if no current price is known. */
+    readonly unrealizedSol: number | null;
+    /** Null if `averageCostSol` or the price is. */
+    readonly profitPct: number | null;
+    /** Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field. */
+    readonly feesSol: number;
+    /** Buys. */
+    readonly buys: number;
+    /** Sells. */
+    readonly sells: number;
+    /** Null before its first token. */
+    readonly openedAt: number | null;
+    /** The part of `amount` that arrived without a trade of known value, raw. It cost 0. Raw integer in its smallest unit, as a decimal string. */
+    readonly unexplained: string;
+  })[];
+  /** Positions that are not listed, because an answer has a maximum. */
+  readonly omittedPositions: number;
+}
+
 export interface PaperWallet {
   /** The wallet. It is an address without a secret key: coins that are sent to it on a real chain are lost. Base58. */
   readonly publicKey: string;

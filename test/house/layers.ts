@@ -4,8 +4,9 @@
  */
 export const dividedFolders: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'trading/src': {
-    api: ['triggers', 'place', 'follow', 'send', 'prepare', 'nodes', 'state', 'quote', 'signer', 'model'],
-    triggers: ['place', 'prepare', 'nodes', 'quote', 'model'],
+    api: ['triggers', 'positions', 'place', 'follow', 'send', 'prepare', 'nodes', 'state', 'quote', 'signer', 'model'],
+    triggers: ['positions', 'place', 'prepare', 'nodes', 'quote', 'model'],
+    positions: ['place', 'nodes', 'model'],
     place: ['follow', 'send', 'prepare', 'nodes', 'state', 'quote', 'signer', 'model'],
     follow: ['send', 'nodes', 'signer'],
     send: ['prepare', 'nodes'],

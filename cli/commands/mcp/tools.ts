@@ -45,6 +45,12 @@ const readTools: readonly Tool[] = [
     sluice.portfolio(publicKey, { signal }),
   ),
   tool(
+    'positions',
+    'Positions',
+    `What one wallet paid on average for its tokens, with realized and unrealized profit. The key follows the wallet from then on. ${untrusted}`,
+    (sluice, { publicKey }, signal) => sluice.positions(publicKey, { signal }),
+  ),
+  tool(
     'quote',
     'Quote',
     'Quotes a buy or a sell at the current state, with fees and price impact. It places no order. To trade at this quote, give its `minOut` to `buy` or `sell`, and for a percentage also its `inAmount` as `maxIn`.',

@@ -2,6 +2,7 @@ import { oneLine, printableValue } from '@sluice/shared/runtime/log/terminal-tex
 import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
 import type { OrderEvent } from '@sluice/shared/wire/orders/orders.ts';
 import type { TriggerEvent } from '@sluice/shared/wire/orders/triggers.ts';
+import type { PositionEvent } from '@sluice/shared/wire/orders/positions.ts';
 import type {
   CandleEvent,
   MigrationEvent,
@@ -94,6 +95,8 @@ function lineOf(event: StreamEvent, paint: Paint, symbols: Symbols): string {
       return line(event, orderText(event, paint, symbols), paint);
     case 'trigger':
       return line(event, triggerText(event, paint, symbols), paint);
+    case 'position':
+      return line(event, positionText(event, paint, symbols), paint);
     case 'retract':
       return paint.faint(`retracted ${event.id}: its fork died`);
     default:
@@ -191,6 +194,13 @@ function triggerText(event: TriggerEvent, paint: Paint, symbols: Symbols): strin
   const state = `${left(event.triggerId, 'orderId')}  ${paint.strong(left(event.status, 'status'))}`;
   const why = more === null ? '' : `  ${event.error === null ? more : paint.sell(more)}`;
   return `${state} ${side(event.side, paint)} ${what} ${right(String(event.amount), 'tokens')} ${right('', 'amount')}  ${paint.faint('trigger')}${why}`;
+}
+
+function positionText(event: PositionEvent, paint: Paint, symbols: Symbols): string {
+  const what = `${left('position', 'orderId')}  ${paint.faint(left(short(event.publicKey), 'status'))} ${left('', 'kind')}`;
+  const held = event.uiAmount === null ? event.amount : amount(event.uiAmount);
+  const result = `${amount(event.costSol)} SOL`;
+  return `${what} ${token(event.mint, symbols, paint)} ${right(held, 'tokens')} ${right(result, 'amount')}  ${paint.faint('cost')}`;
 }
 
 const maxNameLength = 40;

@@ -120,6 +120,7 @@ function mintToName(event: StreamEvent): string | null {
     case 'liquidityRemoved':
     case 'order':
     case 'trigger':
+    case 'position':
       return event.mint;
     default:
       return null;

@@ -6,6 +6,7 @@ import { BatchAnswer, BatchBody, BatchBuy, BatchSell, RefusedOrder } from '@slui
 import { ErrorAnswer } from '@sluice/shared/wire/rest/answers.ts';
 import { Explanation } from '@sluice/shared/wire/rest/explain.ts';
 import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from '@sluice/shared/wire/rest/wallets/portfolio.ts';
+import { Positions } from '@sluice/shared/wire/rest/wallets/positions.ts';
 import { QuoteAnswer, QuoteBody } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { tokenCandlesEndpoint, tokenTradesEndpoint } from '@sluice/shared/wire/rest/tokens/token-history.ts';
 import { tokenHoldersEndpoint, TokenInfo, tokenSearchEndpoint } from '@sluice/shared/wire/rest/tokens/token.ts';
@@ -26,14 +27,19 @@ export const channelEvents: Readonly<Record<Channel, readonly (keyof typeof even
   prices: ['price'],
   candles: ['candle'],
   pools: ['poolCreated', 'liquidityAdded', 'liquidityRemoved'],
-  orders: ['order', 'trigger'],
+  orders: ['order', 'trigger', 'position'],
 };
+
+/** The name of the type of an event. `Position` is a place in the stream. */
+export function eventName(type: string): string {
+  return type === 'position' ? 'PositionChange' : capitalized(type);
+}
 
 const named = (schemas: Readonly<Record<string, unknown>>): readonly NamedShape[] =>
   Object.entries(schemas).map(([name, schema]) => [name, schema as SchemaShape]);
 
 /** What a gateway sends to clients. The methods of the clients return the answers. */
-export const eventShapes: readonly NamedShape[] = named(eventSchemas).map(([type, shape]) => [capitalized(type), shape]);
+export const eventShapes: readonly NamedShape[] = named(eventSchemas).map(([type, shape]) => [eventName(type), shape]);
 export const streamShapes: readonly NamedShape[] = named({ Position, Gap });
 export const replyShapes: readonly NamedShape[] = named({ ErrorBody: ErrorAnswer, SubscribedReply });
 export const rejectedKeyShape = SubscribedReply.properties.rejected.items as SchemaShape;
@@ -53,6 +59,7 @@ export const answerShapes: readonly NamedShape[] = named({
   TradePage: tokenTradesEndpoint.answer,
   TokenHolders: tokenHoldersEndpoint.answer,
   Portfolio: portfolioEndpoint.answer,
+  Positions,
   PaperWallet: paperWalletEndpoint.answer,
   Explanation,
 });

@@ -8,6 +8,7 @@ import {
   bodyShapes,
   capitalized,
   channelEvents,
+  eventName,
   eventShapes,
   filterShapes,
   partsOf,
@@ -53,7 +54,7 @@ export function generatePythonTypes(): string {
     shapes.map(([name, shape]) => declaration(name, shape, { names, declared, direction })).join('');
   const channelUnions = Object.entries(channelEvents).map(([channel, types]): readonly [string, readonly string[]] => [
     `${capitalized(channel)}Event`,
-    [...types.map(capitalized), 'Retract'],
+    [...types.map(eventName), 'Retract'],
   ]);
   const unions = [...channelUnions, ['Event', channelUnions.map(([name]) => name)] as const];
   const declarations = [

@@ -4,8 +4,8 @@ import { candleIntervalNames } from '@sluice/shared/wire/values/intervals.ts';
 import {
   answerShapes,
   bodyShapes,
-  capitalized,
   channelEvents,
+  eventName,
   eventShapes,
   filterShapes,
   queryShapes,
@@ -31,7 +31,7 @@ export function generateTypeScriptTypes(): string {
     "export type RejectedKey = SubscribedReply['rejected'][number];\n\n",
     '/** Events of each channel. A retraction may follow any of them. */\n',
     `export interface ChannelEvents {\n${Object.entries(channelEvents)
-      .map(([channel, types]) => `  readonly ${channel}: ${types.map(capitalized).join(' | ')};\n`)
+      .map(([channel, types]) => `  readonly ${channel}: ${types.map(eventName).join(' | ')};\n`)
       .join('')}}\n`,
     'export type Channel = keyof ChannelEvents;\n\n',
     `export interface Filters ${fieldsOf({ properties: Object.fromEntries(filterShapes), required: filterShapes.map(([name]) => name) })}\n\n`,

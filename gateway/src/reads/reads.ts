@@ -12,6 +12,7 @@ import type { MarketHealth } from './market-health.ts';
 import { portfolioBinding, type PortfolioParts } from './wallets/portfolio-endpoint.ts';
 import { TokenBook } from './tokens/token-book.ts';
 import { tokenEndpoints } from './tokens/token-endpoints.ts';
+import { tokenPrices, type TokenPrices } from './tokens/token-prices.ts';
 import { tokenImageBinding } from './tokens/token-image.ts';
 
 export interface ReadsParts {
@@ -31,8 +32,14 @@ export interface ReadsParts {
   readonly signal: AbortSignal;
 }
 
+interface Reads {
+  readonly endpoints: readonly BoundEndpoint[];
+  readonly book: TokenBook;
+  readonly prices: TokenPrices;
+}
+
 /** Creates the endpoints that read tokens and wallets, and their token book, which starts to follow the log. */
-export function createReads(parts: ReadsParts): { readonly endpoints: readonly BoundEndpoint[]; readonly book: TokenBook } {
+export function createReads(parts: ReadsParts): Reads {
   const { hub, health, reader: accounts, rpc, holderRpcs, market, pools, metadata, clock, paperBalanceOf, log, signal } = parts;
   const offChain = (uri: string) => metadata.get(uri);
   const { history } = hub;
@@ -48,5 +55,6 @@ export function createReads(parts: ReadsParts): { readonly endpoints: readonly B
       portfolioBinding({ rpc, book, health, history, clock, paperBalanceOf, log, signal }),
     ],
     book,
+    prices: tokenPrices(book, health, clock),
   };
 }

@@ -20,6 +20,7 @@ import { triggerTable } from './sql/tables/triggers/triggers.ts';
 import { StoreTime } from './sql/store-time.ts';
 import { asDamage } from './sql/sqlite/integrity.ts';
 import { openSqlite, type ConnectionUse } from './sql/sqlite/sqlite.ts';
+import { walletStateTable } from './sql/tables/wallet-states.ts';
 import { walletTable } from './sql/tables/wallets.ts';
 import { reasonOf } from './store-unavailable.ts';
 
@@ -54,6 +55,7 @@ export async function openStore({ dataDir, databaseUrl, signerDir = null }: Stor
     orders: orderTable(db),
     paper: paperTable(db),
     triggers: triggerTable(db),
+    walletStates: walletStateTable(db),
     halt: markedHalt(haltTable(db), { dataDir, signerDir }),
     auditHeads: auditHeadTable(db),
     operatorLog: operatorLogTable(db),

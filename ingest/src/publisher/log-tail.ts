@@ -32,8 +32,8 @@ export function readRecord(entry: LogEntry): LogRecord | null {
   if (verdict !== null) return { kind: 'slots', verdict };
   const event = entry.eventOrNull;
   if (event?.type === 'retract') return { kind: 'retracted', id: event.id };
-  if (event === null || event.type === 'order' || event.type === 'trigger' || event.type === 'candle') return null;
-  if (!typesOfSlots.has(event.type)) return null;
+  if (event === null || event.type === 'order' || event.type === 'trigger' || event.type === 'position') return null;
+  if (event.type === 'candle' || !typesOfSlots.has(event.type)) return null;
   const { id, slot, commitment } = event;
   return { kind: 'published', id, slot, processed: commitment === 'processed', topics: entry.topics.map(({ topic }) => topic) };
 }

@@ -152,6 +152,7 @@ export class TradingWorld {
       hub,
       simulated: () => true,
       solUsd: () => null,
+      prices: { known: () => null, read: async () => null },
       clock: agreedClock(store.time),
       log,
     });

@@ -218,6 +218,7 @@ function topicsOf(event: StreamEvent): string[] {
       return [candlesTopic(event.mint, event.interval)];
     case 'order':
     case 'trigger':
+    case 'position':
     case 'retract':
       return [];
   }

@@ -1,14 +1,16 @@
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
 import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
+import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
 import { WatchIndex } from '@sluice/followers/index.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import type { SigningProcess } from '../signer/client/client.ts';
-import type { PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
+import { endStates, type PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
 import type { Halt } from '@sluice/gateway/store/halt/halt.ts';
+import type { TokenPrices } from '@sluice/gateway/reads/tokens/token-prices.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import { pumpPortalEndpoints } from './endpoints/pumpportal/endpoints.ts';
 import { batchEndpoint } from './endpoints/batch-endpoint.ts';
@@ -33,6 +35,7 @@ import { laneTips } from '../prepare/tips.ts';
 import { Simulator } from '../nodes/simulate/simulator.ts';
 import { HotState } from '../state/hot-state.ts';
 import { OwnOrders } from '../state/own-orders.ts';
+import { Positions } from '../positions/positions.ts';
 import { TriggerEngine } from '../triggers/engine/engine.ts';
 import { PriceCheck } from '../triggers/firing/price-check.ts';
 import type { TriggerStats } from '../triggers/firing/trigger-stats.ts';
@@ -54,7 +57,12 @@ export interface DeskParts {
   readonly signer: Pick<SigningProcess, 'sign' | 'judge'>;
   readonly wallets: WalletAccess;
   readonly sendFirst: SendFirst;
-  readonly publisher: Pick<OrderPublisher, 'publish' | 'publishTrigger'>;
+  readonly bus: Bus;
+  readonly keystore: string;
+  /** Name of the lease of the positions: unique among the stores that share the bus. */
+  readonly positionsName: string;
+  readonly prices: TokenPrices;
+  readonly publisher: Pick<OrderPublisher, 'publish' | 'publishTrigger' | 'publishPosition'>;
   readonly stats: OrderStats;
   readonly triggerStats: TriggerStats;
   /** Whether this gateway has the trading role at this moment; false while Redis does not answer. */
@@ -78,6 +86,12 @@ export function openDesk(of: DeskParts) {
   const state = new HotState({ ...rpc, venues, directory, log, signal });
   const { chain: view, blockhashes } = state;
   const newestSlot = (): number => view.newestSlot;
+  const knownChain = (until: AbortSignal): Promise<string | null> =>
+    new Promise((resolve) => {
+      whenAborted(until, () => resolve(null));
+      void chain.known.then(resolve);
+    });
+  const positions = new Positions({ ...of, name: of.positionsName, mode, slots: view, chain: knownChain });
   const simulator = new Simulator({ nodes, newestSlot, isUnavailable: (endpoint) => view.isUnavailable(endpoint), log, signal });
   const builder = createMessageBuilder();
   const ownOrders = new OwnOrders();
@@ -86,6 +100,7 @@ export function openDesk(of: DeskParts) {
     stats.changed(order);
     publisher.publish(order);
     triggers.noteOrder(order);
+    if (endStates.has(order.state)) positions.orderEnded();
   };
   const { orders, paper } = store;
   const nowMs = (): number => store.time.nowMs();
@@ -129,6 +144,7 @@ export function openDesk(of: DeskParts) {
   const storedFollowed = followStoredOrders({ chain, follower, orders, ledger, gatewayId, log, signal });
   return {
     placeOrder,
+    positions,
     /** By the `id` of the endpoint. */
     endpoints: new Map(endpoints.map((endpoint) => [endpoint.spec.id, endpoint])),
     /** Must receive all entries of the log. */
@@ -138,6 +154,7 @@ export function openDesk(of: DeskParts) {
     /** Resolves when the follower has loaded the open orders of the store. */
     storedFollowed,
     report: () => ({
+      positions: positions.report(),
       triggers: triggers.size,
       open: follower.size,
       follow: follower.report,
@@ -149,6 +166,7 @@ export function openDesk(of: DeskParts) {
     slot: () => view.slot,
     close: async (): Promise<void> => {
       await triggers.close();
+      await positions.close();
       await follower.close();
       life.abort();
       await storedFollowed;

@@ -8,6 +8,7 @@ import { orderSteps, type OrderStats } from '../model/order-stats.ts';
 import type { FollowReport } from '../follow/thread/threaded-follower.ts';
 import { noFollowerCounts } from '../follow/followed-orders.ts';
 import { noReads } from '../follow/evidence/landed-reader.ts';
+import type { PositionsReport } from '../positions/positions.ts';
 import type { TriggerStats } from '../triggers/firing/trigger-stats.ts';
 import type { RoleReport } from './role/trading-role.ts';
 import type { LaneCounters } from '../send/lane.ts';
@@ -33,6 +34,8 @@ export interface OrderReport {
   /** Counters of first sends. Those of repeated sends are in `follow`. */
   readonly lanes: FollowReport['lanes'];
   readonly follow: FollowReport;
+  /** Positions of wallets; null if this gateway does not hold the trading role. */
+  readonly positions: PositionsReport | null;
   /** The chain state in memory. */
   readonly state: Pick<HotStateCounts, 'links'>;
   readonly simulator: Simulator['counters'];
@@ -40,7 +43,8 @@ export interface OrderReport {
 }
 
 /** The report of a gateway that does not hold the trading role. */
-export const noDesk: Pick<OrderReport, 'triggers' | 'open' | 'follow' | 'state' | 'simulator'> = {
+export const noDesk: Pick<OrderReport, 'positions' | 'triggers' | 'open' | 'follow' | 'state' | 'simulator'> = {
+  positions: null,
   triggers: 0,
   open: 0,
   follow: { counters: noFollowerCounts, openByState: new Map(), reads: noReads, lanes: [] },
@@ -147,6 +151,7 @@ function orderMetrics(report: OrderReport): Metric[] {
   return [
     ...metricsOf(metricsPrefix, rows),
     ...triggerMetrics(report),
+    ...positionMetrics(report),
     ...state.links.flatMap((link, index) => linkMetrics(link, String(index + 1))),
   ];
 }
@@ -158,6 +163,18 @@ function triggerMetrics({ triggers, triggerStats: { begun, late, ended, sentUs }
     ['triggers_late_total', 'Firings that began late.', late],
     ['triggers_ended_total', 'Triggers that have ended, by state.', { state: { ...ended } }],
     ['triggers_sent_seconds', 'Time from the event that met a condition to the answer for the sent order.', sentUs.distribution()],
+  ]);
+}
+
+function positionMetrics({ positions }: OrderReport): Metric[] {
+  const { wallets, undecided, reads } = positions ?? { wallets: 0, undecided: 0, reads: null };
+  return metricsOf(metricsPrefix, [
+    ['positions_wallets', 'Wallets whose positions this gateway keeps.', wallets],
+    ['positions_undecided', 'Trades of these wallets that can still be retracted.', undecided],
+    ['positions_histories_total', 'Histories of wallets that were read from the chain.', reads?.histories ?? 0],
+    ['positions_checks_total', 'Comparisons of positions with the balances of the chain.', reads?.checks ?? 0],
+    ['positions_differences_total', 'Comparisons with a difference that no trade explains.', reads?.differences ?? 0],
+    ['positions_failures_total', 'Reads of the chain for positions that failed, and were repeated.', reads?.failures ?? 0],
   ]);
 }
 

@@ -15,6 +15,7 @@ import {
   transactionSendEndpoint,
 } from '@sluice/shared/wire/rest/trading/trade.ts';
 import { armTriggerEndpoint, cancelTriggerEndpoint, cancelTriggersEndpoint } from '@sluice/shared/wire/rest/trading/triggers.ts';
+import { positionsEndpoint } from '@sluice/shared/wire/rest/wallets/positions.ts';
 import type { SealOutcome } from '@sluice/gateway/accounts/wallets.ts';
 import type { RecordSeal } from '@sluice/gateway/auth/record-seal.ts';
 import { paperKeystore, keystoreName, passphraseFileOf } from '../signer/custody/passphrase.ts';
@@ -22,6 +23,7 @@ import { bindEndpoint, type BoundEndpoint } from '@sluice/gateway/http/endpoint.
 import { noSigner, SigningProcess } from '../signer/client/client.ts';
 import { takeGatewayId } from '@sluice/gateway/store/gateway-id.ts';
 import { Halt } from '@sluice/gateway/store/halt/halt.ts';
+import type { TokenPrices } from '@sluice/gateway/reads/tokens/token-prices.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
 import type { PrivateEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
 import type { Hub } from '@sluice/gateway/stream/hub.ts';
@@ -39,7 +41,8 @@ import type { Outcome, Refusal } from '../place/outcome.ts';
 import type { PlaceOrder } from '../place/place-order.ts';
 import { createWalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
 import { readSecretKey } from '../signer/custody/secret-key-text.ts';
-import { createTradingRole, type RoleReport, type TradingRole } from './role/trading-role.ts';
+import { createTradingRole, roleName, type RoleReport, type TradingRole } from './role/trading-role.ts';
+import { positionsBinding } from '../positions/positions-endpoint.ts';
 import type { SendFirst } from '../place/first-send.ts';
 import { firstRound, createLanes } from '../send/lanes.ts';
 
@@ -70,6 +73,7 @@ export interface TradingOptions {
   readonly simulated: () => boolean;
   /** Price of SOL in USD; null if it is unknown. */
   readonly solUsd: () => number | null;
+  readonly prices: TokenPrices;
   /** The time that is stored with orders. */
   readonly clock: Clock;
   readonly log: Logger;
@@ -108,7 +112,7 @@ const specs: readonly EndpointSpec[] = [
 function noTrading(): Trading {
   return {
     placeOrder: async () => tradingOff,
-    endpoints: [...specs.map((spec) => bindEndpoint(spec, () => tradingOff)), ...noPaper.endpoints],
+    endpoints: [...[...specs, positionsEndpoint].map((spec) => bindEndpoint(spec, () => tradingOff)), ...noPaper.endpoints],
     paperBalanceOf: null,
     sealWallet: async () => ({ ok: false, reason: 'unavailable' }),
     start: async () => undefined,
@@ -213,7 +217,7 @@ async function sealSecretKey(signer: Pick<SigningProcess, 'seal'>, secretKey: st
 
 /** The trading half of a gateway. */
 function createTrading(options: TradingParts) {
-  const { config, custody, store, bus, seal, hub, log } = options;
+  const { config, custody, store, bus, seal, hub, prices, simulated, log } = options;
   const life = new AbortController();
   const { trading: mode } = config;
   const { gatewayId, ...parts } = openParts(options, life.signal);
@@ -221,8 +225,13 @@ function createTrading(options: TradingParts) {
   const taking = new AbortController();
   const chain = watchChainIdentity({ nodes, log, signal: taking.signal });
   const paper = mode === 'paper' ? openPaperTrading({ store, chain, wallets: parts.wallets }) : noPaper;
-  const ofDesk = { ...options, ...parts, gatewayId: gatewayId.id, chain, holdsRole: () => role.held };
+  const { keystore } = custody;
+  const kind = { mode, keystore };
+  const positionsName = `positions${roleName({ seal, kind }).slice('trading'.length)}`;
+  const ofDesk = { ...options, ...parts, gatewayId: gatewayId.id, keystore, positionsName, chain, holdsRole: () => role.held };
   const desks = new DeskOfRole((takesOverAtOnce) => openDesk({ ...ofDesk, takesOverAtOnce }));
+  const hurry = (): void => desks.open?.positions.hurry();
+  const positions = positionsBinding({ store, mode, keystore, chain, prices, simulated, hurry, signal: life.signal });
   const followRole = (): TradingDesk | null => desks.follow(role, mode);
   const run = async (endpoint: string, call: OrderCall): Promise<OrderAnswer> => {
     const desk = followRole();
@@ -235,7 +244,7 @@ function createTrading(options: TradingParts) {
     bus,
     redisUrls: config.redisUrls,
     seal,
-    kind: { mode, keystore: custody.keystore },
+    kind,
     run,
     onChange: () => void followRole(),
     log,
@@ -257,7 +266,7 @@ function createTrading(options: TradingParts) {
     // Endpoints that cannot spend need a desk, but not the role.
     endpoints: bindSpecs((spec, call) =>
       role.held || (desks.open !== null && spec.access !== 'trade') ? run(spec.id, call) : role.hand(spec, call),
-    ).concat(paper.endpoints),
+    ).concat(paper.endpoints, positions),
     paperBalanceOf: paper.balanceOf,
     sealWallet: async (secretKey: string | null): Promise<SealOutcome> =>
       mode === 'paper' ? { ok: false, reason: 'paper' } : sealSecretKey(signer, secretKey),

@@ -5,6 +5,7 @@ import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
+import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { ordersTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { PrivateEvents } from '@sluice/gateway/stream/delivery/private-events.ts';
@@ -65,6 +66,11 @@ export class OrderPublisher {
   publishTrigger(trigger: StoredTrigger): void {
     const { id, keyId, version } = trigger;
     this.#put({ id, keyId, version, event: (...at) => triggerEvent(trigger, ...at) });
+  }
+
+  /** The same for a position of a wallet that a key follows. It has no version. */
+  publishPosition(keyId: string, id: string, event: Change['event']): void {
+    this.#put({ id, keyId, version: 0, event });
   }
 
   #put(change: Change): void {

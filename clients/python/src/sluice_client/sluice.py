@@ -44,6 +44,7 @@ from .wire import (
     PaperWallet,
     PaperWalletBody,
     Portfolio,
+    Positions,
     PoolsEvent,
     PoolsFilter,
     PricesEvent,
@@ -223,6 +224,11 @@ class Sluice:
         """One transaction as a person reads it: instructions, changes by wallet, fees and tips, events, and why it failed."""
         path = f"/api/explain/{_segment('signature', signature)}"
         return cast(Explanation, await self._send("GET", path, {"signature": signature}))
+
+    async def positions(self, public_key: str) -> Positions:
+        """What a wallet paid for its tokens, and what it gained or lost. The key follows the wallet from then on."""
+        path = f"/api/positions/{_segment('public_key', public_key)}"
+        return cast(Positions, await self._send("GET", path, {"publicKey": public_key, "positions": list}))
 
     async def new_paper_wallet(self, **body: Unpack[PaperWalletBody]) -> PaperWallet:
         """Makes a paper wallet. Only while the server trades on paper."""

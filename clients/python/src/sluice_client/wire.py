@@ -66,6 +66,10 @@ __all__ = [
     "PortfolioSol",
     "PortfolioTotals",
     "Position",
+    "PositionChange",
+    "PositionChangeTs",
+    "Positions",
+    "PositionsPosition",
     "Price",
     "PriceSolUsd",
     "PricesEvent",
@@ -1777,6 +1781,59 @@ class Portfolio(TypedDict):
     solUsd: SolUsd | None
     """The SOL/USD price that the USD values use. Null if it is unknown or older than 60 s; the USD values are then null too, unless the quote coin is USDC."""
     totals: PortfolioTotals
+
+
+class PositionsPosition(TypedDict):
+    mint: str
+    """Mint of the token. Base58."""
+    amount: str
+    """What the wallet holds, raw: bought tokens and unexplained ones. Raw integer in its smallest unit, as a decimal string."""
+    decimals: int | None
+    """Null if it is unknown; the next field is then null, too."""
+    uiAmount: float | None
+    averageCostSol: float | None
+    """Null if the wallet holds no bought tokens."""
+    costSol: float
+    """What the bought tokens that it still holds cost, SOL. UI number (float64)."""
+    valueSol: float | None
+    """Null if no current price is known."""
+    realizedSol: float
+    """What its sales returned, less what the sold tokens cost, SOL. A sale takes bought tokens first. Tokens that arrived without a trade cost 0."""
+    unrealizedSol: float | None
+    """Null if no current price is known."""
+    profitPct: float | None
+    """Null if `averageCostSol` or the price is."""
+    feesSol: float
+    """Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field."""
+    buys: int
+    """Buys."""
+    sells: int
+    """Sells."""
+    openedAt: int | None
+    """Null before its first token."""
+    unexplained: str
+    """The part of `amount` that arrived without a trade of known value, raw. It cost 0. Raw integer in its smallest unit, as a decimal string."""
+
+
+class Positions(TypedDict):
+    publicKey: str
+    """The wallet. Base58."""
+    asOfMs: int
+    """Unix time of this answer. Milliseconds."""
+    simulated: NotRequired[Literal[True]]
+    """Present and true if the chain is simulated."""
+    complete: bool
+    """False while trades of the wallet are still being read from the history of the chain. Ask again. Amounts and costs are those of the trades that are known."""
+    cut: bool
+    """True if the wallet has more transactions than are read. Tokens from before them are unexplained."""
+    checkedAtMs: int | None
+    """Null before the first time, and for a paper wallet."""
+    checkedSlot: int | None
+    """Null if `checkedAtMs` is."""
+    positions: list[PositionsPosition]
+    """Tokens that the wallet has or had, the most valuable first. SOL, wrapped SOL and USDC are money and not listed."""
+    omittedPositions: int
+    """Positions that are not listed, because an answer has a maximum."""
 
 
 class PaperWallet(TypedDict):

@@ -32,7 +32,8 @@ export interface WalletRead {
   readonly emptyAccounts: number;
 }
 
-type OwnedAccounts = Omit<WalletRead, 'lamports'>;
+/** A wallet's token accounts of one program. */
+export type OwnedAccounts = Omit<WalletRead, 'lamports'>;
 
 /** Slots that an answer may have. */
 export interface SlotBounds {
@@ -88,8 +89,11 @@ function readBalance(answer: unknown, newestSlot: number): { readonly slot: numb
   return { slot, lamports: BigInt(value) };
 }
 
-/** Parses an answer, in slices, so that other work can run. Null: one of the accounts is wrong, so the whole answer is rejected. */
-async function readOwned(answer: unknown, wallet: string, programId: string, newestSlot: number): Promise<OwnedAccounts | null> {
+/**
+ * Parses an answer of `getTokenAccountsByOwner` in base64, in slices, so that other work can run. Null: one of the accounts is wrong, so the whole
+ * answer is rejected.
+ */
+export async function readOwned(answer: unknown, wallet: string, programId: string, newestSlot: number): Promise<OwnedAccounts | null> {
   const slot = readContextSlot(answer, newestSlot);
   const value = isRecord(answer) ? answer['value'] : null;
   if (slot === null || !Array.isArray(value)) return null;

@@ -11,7 +11,7 @@ export interface Sql {
 }
 
 /** What a transaction locks. Transactions of one area run one after the other. */
-export type Area = 'migrations' | 'accounts' | 'wallets' | 'one-time' | 'orders' | 'triggers' | 'operator log' | 'time';
+export type Area = 'migrations' | 'accounts' | 'wallets' | 'one-time' | 'orders' | 'triggers' | 'operator log' | 'time' | 'positions';
 
 /** A database that several processes share. All methods reject if it does not answer in time. */
 export interface Database extends Sql {

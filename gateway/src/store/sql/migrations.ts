@@ -253,6 +253,30 @@ const additions: readonly string[] = [
      log_epoch TEXT,
      log_offset INTEGER
    ) STRICT;`,
+
+  `CREATE TABLE wallet_states (
+     place TEXT NOT NULL,
+     wallet TEXT NOT NULL,
+     mint TEXT NOT NULL,
+     state TEXT NOT NULL,
+     PRIMARY KEY (place, wallet, mint)
+   ) STRICT;
+   CREATE TABLE wallet_terms (
+     place TEXT PRIMARY KEY,
+     term INTEGER NOT NULL,
+     epoch TEXT,
+     log_offset INTEGER,
+     used_at_ms INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE wallet_follows (
+     key_id TEXT NOT NULL,
+     wallet TEXT NOT NULL,
+     asked_at_ms INTEGER NOT NULL,
+     PRIMARY KEY (key_id, wallet)
+   ) STRICT;
+   CREATE INDEX wallet_follows_by_time ON wallet_follows (asked_at_ms);
+   ALTER TABLE orders ADD COLUMN counted_at_ms INTEGER;
+   CREATE INDEX orders_not_counted ON orders (genesis_hash, kind, id) WHERE ended = 1 AND fill IS NOT NULL AND counted_at_ms IS NULL;`,
 ];
 
 /** Steps that no release had. The first of them removed the endpoint of the keys, so the keys of such a store have none. */

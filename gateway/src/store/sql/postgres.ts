@@ -26,6 +26,7 @@ const lockOf: Readonly<Record<Area, number>> = {
   'one-time': 4,
   orders: 5,
   'operator log': 6,
+  positions: 9,
   time: 7,
   triggers: 8,
 };

@@ -39,7 +39,7 @@ export class ConfirmedSlots {
 
   fateOf(event: StreamEvent): ConfirmedFate {
     if (event.type === 'retract') return 'drop';
-    if (event.type === 'order' || event.type === 'trigger' || event.commitment !== 'processed') return 'pass';
+    if (event.type === 'order' || event.type === 'trigger' || event.type === 'position' || event.commitment !== 'processed') return 'pass';
     return this.isRetracted(event.slot, event.id) ? 'drop' : this.fateOfSlot(event.slot);
   }
 

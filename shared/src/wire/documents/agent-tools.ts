@@ -45,6 +45,7 @@ export const toolInputs = {
   }),
   token_trades: Closed({ mint, before: before(EventId), limit: limit(tradeLimits.max) }),
   portfolio: Closed({ publicKey: Address('Address of the wallet.') }),
+  positions: Closed({ publicKey: Address('Address of the wallet.') }),
   quote: Closed(QuoteBody.properties),
   explain: Closed({ signature: Signature('Signature of the transaction.') }),
   order: Closed({ id: OrderId('Id of the order, `ord_…`.') }),

@@ -4,6 +4,7 @@ import { quoteCoins } from '../values/money.ts';
 import { candleIntervalNames } from '../values/intervals.ts';
 import { OrderEvent } from '../orders/orders.ts';
 import { TriggerEvent } from '../orders/triggers.ts';
+import { PositionEvent } from '../orders/positions.ts';
 import {
   Address,
   BlockTime,
@@ -349,6 +350,7 @@ export const eventSchemas = {
   candle: CandleEvent,
   order: OrderEvent,
   trigger: TriggerEvent,
+  position: PositionEvent,
   retract: RetractEvent,
 } as const;
 
@@ -364,5 +366,5 @@ export type CandleEvent = Static<typeof CandleEvent>;
 export type RetractEvent = Static<typeof RetractEvent>;
 /** Events of the market. */
 export type MarketStreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | PoolEvent | CandleEvent;
-export type StreamEvent = MarketStreamEvent | OrderEvent | TriggerEvent | RetractEvent;
+export type StreamEvent = MarketStreamEvent | OrderEvent | TriggerEvent | PositionEvent | RetractEvent;
 export type Reserves = Static<typeof Reserves>;

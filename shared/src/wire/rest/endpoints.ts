@@ -12,6 +12,7 @@ import { explainEndpoint } from './explain.ts';
 import { tokenImageEndpoint } from './tokens/image.ts';
 import { liveEndpoint, metricsEndpoint, readyEndpoint, statusEndpoint } from './operations/operations.ts';
 import { paperBalanceEndpoint, paperWalletEndpoint, portfolioEndpoint } from './wallets/portfolio.ts';
+import { positionsEndpoint } from './wallets/positions.ts';
 import { pumpPortalLocalEndpoint, pumpPortalTradeEndpoint } from './trading/pumpportal.ts';
 import { quoteEndpoint } from './trading/quote.ts';
 import {
@@ -49,6 +50,7 @@ export const endpoints: readonly EndpointSpec[] = [
   tokenImageEndpoint,
   portfolioEndpoint,
   explainEndpoint,
+  positionsEndpoint,
   quoteEndpoint,
   tradeBuyEndpoint,
   tradeSellEndpoint,

@@ -111,7 +111,7 @@ class SharedRole {
  * Gateways with another store, another keystore or another `TRADING` have a role of their own: they have other keys and wallets, and a
  * purchase on paper must not become a real one.
  */
-function roleName({ seal, kind: { mode, keystore } }: TradingRoleOptions): string {
+export function roleName({ seal, kind: { mode, keystore } }: Pick<TradingRoleOptions, 'seal' | 'kind'>): string {
   const fleet = createHash('sha256')
     .update(seal.of('handed call', 'trading role', 0))
     .digest('hex')

@@ -56,6 +56,15 @@ export function walletTable(db: Database) {
     },
     /** Oldest first. */
     list: (keystore: string) => wallets.all(db, 'WHERE keystore = ? ORDER BY created_at_ms, public_key', keystore),
+    /** The wallets that were created at or after a time. */
+    createdSince: async (keystore: string, sinceMs: number) => {
+      const rows = await db.all(
+        'SELECT public_key, created_at_ms FROM wallets WHERE keystore = ? AND created_at_ms >= ?',
+        keystore,
+        sinceMs,
+      );
+      return rows.map((row) => ({ publicKey: text.read(row['public_key']), createdAtMs: integer.read(row['created_at_ms']) }));
+    },
     /**
      * The wallet with which a key of an account trades if a request names none: the one that `setDefault` set, otherwise the oldest of the
      * account. Wallets without an account belong to the operator. Null: the account has no wallet.
