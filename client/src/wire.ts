@@ -14,7 +14,7 @@ export interface ChannelEvents {
   readonly prices: Price;
   readonly candles: Candle;
   readonly pools: PoolCreated | LiquidityAdded | LiquidityRemoved;
-  readonly orders: Order | Trigger;
+  readonly orders: Order | Trigger | PositionChange;
 }
 export type Channel = keyof ChannelEvents;
 
@@ -998,6 +998,52 @@ export interface Trigger {
   readonly expiresAt: number | null;
   readonly ts: {
     /** When the change was stored, Unix microseconds. */
+    readonly received: number;
+    /** When it was published, Unix microseconds. */
+    readonly published: number;
+  };
+  /** Present and true on the simulated chain. */
+  readonly simulated?: true;
+}
+
+/** A position of a wallet that this API key follows changed. */
+export interface PositionChange {
+  readonly type: 'position';
+  /** Unique. */
+  readonly id: string;
+  /** The wallet. Base58. */
+  readonly publicKey: string;
+  /** Mint of the token. Base58. */
+  readonly mint: string;
+  /** What the wallet holds, raw: bought tokens and unexplained ones. Raw integer in its smallest unit, as a decimal string. */
+  readonly amount: string;
+  /** Null if it is unknown; the next field is then null, too. */
+  readonly decimals: number | null;
+  readonly uiAmount: number | null;
+  /** Null if the wallet holds no bought tokens. */
+  readonly averageCostSol: number | null;
+  /** What the bought tokens that it still holds cost, SOL. UI number (float64). */
+  readonly costSol: number;
+  /** Null if no current price is known. */
+  readonly valueSol: number | null;
+  /** What its sales returned, less what the sold tokens cost, SOL. A sale takes bought tokens first. Tokens that arrived without a trade cost 0. */
+  readonly realizedSol: number;
+  /** Null if no current price is known. */
+  readonly unrealizedSol: number | null;
+  /** Null if `averageCostSol` or the price is. */
+  readonly profitPct: number | null;
+  /** Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field. */
+  readonly feesSol: number;
+  /** Buys. */
+  readonly buys: number;
+  /** Sells. */
+  readonly sells: number;
+  /** Null before its first token. */
+  readonly openedAt: number | null;
+  /** The part of `amount` that arrived without a trade of known value, raw. It cost 0. Raw integer in its smallest unit, as a decimal string. */
+  readonly unexplained: string;
+  readonly ts: {
+    /** When the change was noticed, Unix microseconds. */
     readonly received: number;
     /** When it was published, Unix microseconds. */
     readonly published: number;

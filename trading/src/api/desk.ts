@@ -86,8 +86,7 @@ export function openDesk(of: DeskParts) {
   const state = new HotState({ ...rpc, venues, directory, log, signal });
   const { chain: view, blockhashes } = state;
   const newestSlot = (): number => view.newestSlot;
-  const knownChain = (until: AbortSignal) => genesisHashOf(chain, until);
-  const positions = new Positions({ ...of, name: of.positionsName, mode, slots: view, chain: knownChain });
+  const positions = new Positions({ ...of, name: of.positionsName, mode, slots: view, chain: (until) => knownChain(chain, until) });
   const simulator = new Simulator({ nodes, newestSlot, isUnavailable: (endpoint) => view.isUnavailable(endpoint), log, signal });
   const builder = createMessageBuilder();
   const ownOrders = new OwnOrders();
@@ -169,14 +168,6 @@ export function openDesk(of: DeskParts) {
       state.close();
     },
   };
-}
-
-/** Null if `until` fires before the chain is known. */
-function genesisHashOf(chain: Pick<ChainIdentity, 'known'>, until: AbortSignal): Promise<string | null> {
-  return new Promise((resolve) => {
-    whenAborted(until, () => resolve(null));
-    void chain.known.then(resolve);
-  });
 }
 
 async function untilReady(isReady: () => boolean, signal: AbortSignal): Promise<void> {

@@ -5,7 +5,6 @@ import type { Bus, BusEntry, BusPublisher } from '@sluice/shared/bus/bus.ts';
 import { checkEntry } from '@sluice/shared/bus/entry-checks.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { encodeEvent } from '@sluice/shared/codec/encode-event.ts';
-import type { StreamEvent } from '@sluice/shared/wire/events/events.ts';
 import { ordersTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import type { PrivateEvents } from '@sluice/gateway/stream/delivery/private-events.ts';

@@ -1016,6 +1016,55 @@ class Trigger(TypedDict):
     """Present and true on the simulated chain."""
 
 
+class PositionChangeTs(TypedDict):
+    received: int
+    """When the change was noticed, Unix microseconds."""
+    published: int
+    """When it was published, Unix microseconds."""
+
+
+class PositionChange(TypedDict):
+    """A position of a wallet that this API key follows changed."""
+
+    type: Literal["position"]
+    id: str
+    """Unique."""
+    publicKey: str
+    """The wallet. Base58."""
+    mint: str
+    """Mint of the token. Base58."""
+    amount: str
+    """What the wallet holds, raw: bought tokens and unexplained ones. Raw integer in its smallest unit, as a decimal string."""
+    decimals: int | None
+    """Null if it is unknown; the next field is then null, too."""
+    uiAmount: float | None
+    averageCostSol: float | None
+    """Null if the wallet holds no bought tokens."""
+    costSol: float
+    """What the bought tokens that it still holds cost, SOL. UI number (float64)."""
+    valueSol: float | None
+    """Null if no current price is known."""
+    realizedSol: float
+    """What its sales returned, less what the sold tokens cost, SOL. A sale takes bought tokens first. Tokens that arrived without a trade cost 0."""
+    unrealizedSol: float | None
+    """Null if no current price is known."""
+    profitPct: float | None
+    """Null if `averageCostSol` or the price is."""
+    feesSol: float
+    """Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field."""
+    buys: int
+    """Buys."""
+    sells: int
+    """Sells."""
+    openedAt: int | None
+    """Null before its first token."""
+    unexplained: str
+    """The part of `amount` that arrived without a trade of known value, raw. It cost 0. Raw integer in its smallest unit, as a decimal string."""
+    ts: PositionChangeTs
+    simulated: NotRequired[Literal[True]]
+    """Present and true on the simulated chain."""
+
+
 class Retract(TypedDict):
     """An earlier event is void, because its fork died. A candle is void if none of its trades is left, or none that shows a price."""
 
@@ -1999,7 +2048,7 @@ TradesEvent = Trade | Retract
 PricesEvent = Price | Retract
 CandlesEvent = Candle | Retract
 PoolsEvent = PoolCreated | LiquidityAdded | LiquidityRemoved | Retract
-OrdersEvent = Order | Trigger | Retract
+OrdersEvent = Order | Trigger | PositionChange | Retract
 Event = NewTokensEvent | MigrationsEvent | TradesEvent | PricesEvent | CandlesEvent | PoolsEvent | OrdersEvent
 
 
