@@ -79,7 +79,7 @@ export type TradingDesk = ReturnType<typeof openDesk>;
 
 /** What a gateway runs while it holds the trading role: it follows accounts and open orders, and places orders. */
 export function openDesk(of: DeskParts) {
-  const { config, rpc, store, directory, gatewayId, chain, nodes, publisher, stats, triggerStats, takesOverAtOnce, clock, log } = of;
+  const { config, rpc, store, directory, gatewayId, chain, nodes, publisher, stats, triggerStats, clock, log } = of;
   const life = new AbortController();
   const { signal } = life;
   const { trading: mode, broadcast, signerLimits: limits } = config;
@@ -101,13 +101,7 @@ export function openDesk(of: DeskParts) {
   const nowMs = (): number => store.time.nowMs();
   const ledger = createOrderLedger({ orders, publisher: { publish: onChange }, clock, log });
   const follower = new ThreadedFollower({
-    settings: {
-      store: { dataDir: store.dataDir, databaseUrl: store.databaseUrl, signerDir: store.signerDir },
-      httpUrls: rpc.httpUrls,
-      broadcast,
-      gatewayId,
-      takesOverAtOnce,
-    },
+    settings: followerSettings(of),
     onChange,
     newestSlot,
     blockHeight: () => blockhashes.height,
@@ -168,6 +162,11 @@ export function openDesk(of: DeskParts) {
       state.close();
     },
   };
+}
+
+function followerSettings({ store, rpc, config: { broadcast }, gatewayId, takesOverAtOnce }: DeskParts) {
+  const { dataDir, databaseUrl, signerDir } = store;
+  return { store: { dataDir, databaseUrl, signerDir }, httpUrls: rpc.httpUrls, broadcast, gatewayId, takesOverAtOnce };
 }
 
 async function untilReady(isReady: () => boolean, signal: AbortSignal): Promise<void> {
