@@ -11,6 +11,7 @@ const commands: Readonly<Record<string, Entry>> = {
   wallets: ['create, import, list and export custodial wallets; check what was signed with them', () => import('./wallets/wallets.ts')],
   signer: ['run the signing process as a separate user', () => import('./trading/signer.ts')],
   trading: ['halt and resume all trading', () => import('./trading/trading.ts')],
+  triggers: ['list and cancel orders that wait for a condition', () => import('./triggers/triggers.ts')],
   backup: ['copy the embedded store to a file, while gateways run', () => import('./store/backup.ts')],
   restore: ['replace the embedded store by a copy', () => import('./store/restore.ts')],
   watch: ['print live events', () => import('./watch/watch.ts')],

@@ -977,7 +977,7 @@ export interface Trigger {
   readonly retries: number;
   /** For how long. Milliseconds. */
   readonly retryForMs: number;
-  /** When one trigger of the group fires, the others are cancelled. */
+  /** When one trigger of the same key and group fires, the others are cancelled. */
   readonly ocoGroup: string | null;
   readonly watermark: number | null;
   readonly nextAt: number | null;
@@ -1285,7 +1285,7 @@ export interface TriggerBody {
   readonly retries?: number;
   /** For how long, milliseconds. */
   readonly retryForMs?: number;
-  /** Any text. When one trigger of the owner with this text fires, the others are cancelled. */
+  /** Any text. When one trigger of the same key with this text fires, the others are cancelled. */
   readonly ocoGroup?: string | null;
   /** When it ends, Unix milliseconds; null: never. Default: after 30 days. */
   readonly expiresAt?: number | null;
@@ -1366,7 +1366,7 @@ export interface TriggerBody {
     readonly retries?: number;
     /** For how long, milliseconds. */
     readonly retryForMs?: number;
-    /** Any text. When one trigger of the owner with this text fires, the others are cancelled. */
+    /** Any text. When one trigger of the same key with this text fires, the others are cancelled. */
     readonly ocoGroup?: string | null;
     /** When it ends, Unix milliseconds; null: never. Default: after 30 days. */
     readonly expiresAt?: number | null;
@@ -1447,7 +1447,7 @@ export interface TriggerBody {
       readonly retries?: number;
       /** For how long, milliseconds. */
       readonly retryForMs?: number;
-      /** Any text. When one trigger of the owner with this text fires, the others are cancelled. */
+      /** Any text. When one trigger of the same key with this text fires, the others are cancelled. */
       readonly ocoGroup?: string | null;
       /** When it ends, Unix milliseconds; null: never. Default: after 30 days. */
       readonly expiresAt?: number | null;
@@ -1951,7 +1951,7 @@ export interface TriggerObject {
   readonly retries: number;
   /** For how long. Milliseconds. */
   readonly retryForMs: number;
-  /** When one trigger of the group fires, the others are cancelled. */
+  /** When one trigger of the same key and group fires, the others are cancelled. */
   readonly ocoGroup: string | null;
   readonly watermark: number | null;
   readonly nextAt: number | null;

@@ -45,6 +45,18 @@ async function answers(lines: readonly string[], { allowTrading = false, calls =
     buy: trade('buy'),
     sell: trade('sell'),
     setPaperBalance: async (body: object) => body,
+    quote: async (body: { readonly amount: number | string }) => {
+      if (body.amount === '100%') throw new SluiceError('Too little.', { code: 'INSUFFICIENT_BALANCE', retryable: false });
+      return { quoted: body };
+    },
+    triggers: {
+      arm: async (body: object, { idempotencyKey }: { readonly idempotencyKey?: string }) => {
+        calls.push(['arm', body, idempotencyKey ?? null]);
+        return { triggerId: 't', status: 'armed' };
+      },
+      cancel: async (id: string) => ({ triggerId: id, status: 'cancelled' }),
+      cancelAll: async (query: object) => ({ ...query, cancelled: 2, firing: 0 }),
+    },
     tokenInfo: async (mint: string) => ({ ...(mint === 'hostile' && hostile), mint, text: mint === 'long' ? 'x'.repeat(300_000) : '' }),
     orders: (_query: object, { signal }: { readonly signal: AbortSignal }) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
@@ -93,15 +105,20 @@ describe('the tools for agents', () => {
       'explain',
       'order',
       'orders',
+      'trigger',
+      'triggers',
       'buy',
       'sell',
       'batch',
+      'arm_trigger',
+      'cancel_trigger',
+      'cancel_triggers',
       'paper_balance',
     ];
     expect(tools.map(({ name }) => name)).toEqual(names);
     for (const { inputSchema } of tools) expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
     expect(tools.filter(({ annotations }) => !('readOnlyHint' in annotations && annotations.readOnlyHint)).map(({ name }) => name)).toEqual(
-      ['buy', 'sell', 'batch', 'paper_balance'],
+      ['buy', 'sell', 'batch', 'arm_trigger', 'cancel_trigger', 'cancel_triggers', 'paper_balance'],
     );
   });
 
@@ -130,6 +147,45 @@ describe('the tools for agents', () => {
       ['buy', { ...order, dryRun: true }, null],
       ['sell', { ...order, ...bounds, dryRun: false }, 'one'],
     ]);
+  });
+
+  it('arms and cancels triggers only with --allow-trading, and shows what an order would give now otherwise', async () => {
+    const calls: unknown[] = [];
+    const stop = { ...order, side: 'sell', amount: '100%', when: { position: 'profitPct', op: '<=', value: -20 } };
+    const entry = { ...order, side: 'buy', when: { metric: 'priceSol', op: '<=', value: 1 }, slippage: 5 };
+    const { mint: _, ...follow } = { ...entry, amount: '25% of trade', maxAmount: 1, when: { account: wrappedSolMint, side: 'buy' } };
+    const id = 'trg_01JD2Q6M7N8P9RSTVWXYZ01234';
+    const lines = [
+      call(1, 'arm_trigger', stop),
+      call(2, 'arm_trigger', entry),
+      call(3, 'arm_trigger', follow),
+      call(4, 'arm_trigger', { ...stop, dryRun: false, idempotencyKey: 'one' }),
+      call(5, 'cancel_trigger', { id }),
+      call(6, 'cancel_triggers', { mint: wrappedSolMint }),
+      call(7, 'arm_trigger', { ...stop, when: { metric: 'volume', op: '<=', value: 1 } }),
+    ];
+    const run = async (allowTrading: boolean): Promise<readonly Reply[]> => {
+      const replies = await answers(lines, { allowTrading, calls });
+      return lines.map((_line, at) => replies.find((reply) => reply.id === at + 1)!);
+    };
+    const off = await run(false);
+    expect(JSON.parse(textOf(off[0]!))).toMatchObject({
+      dryRun: true,
+      trigger: stop,
+      quoteNow: { error: { code: 'INSUFFICIENT_BALANCE' } },
+    });
+    const quoted = { ...order, side: 'buy', slippage: 5 };
+    expect(JSON.parse(textOf(off[1]!))).toEqual({ dryRun: true, trigger: entry, quoteNow: { quoted } });
+    expect(JSON.parse(textOf(off[2]!))).toEqual({ dryRun: true, trigger: follow, quoteNow: null });
+    for (const reply of off.slice(3, 6)) expect(textOf(reply)).toContain('without --allow-trading');
+    expect(textOf(off[6]!)).toContain('when.metric');
+    expect(calls).toEqual([]);
+    const on = await run(true);
+    expect(JSON.parse(textOf(on[0]!))).toMatchObject({ dryRun: true });
+    expect(JSON.parse(textOf(on[3]!))).toEqual({ triggerId: 't', status: 'armed', dryRun: false });
+    expect(JSON.parse(textOf(on[4]!))).toEqual({ triggerId: id, status: 'cancelled' });
+    expect(JSON.parse(textOf(on[5]!))).toEqual({ mint: wrappedSolMint, cancelled: 2, firing: 0 });
+    expect(calls).toEqual([['arm', stop, 'one']]);
   });
 
   it('passes the refusal of an order whose quote the market has left, with the new quote', async () => {

@@ -103,6 +103,47 @@ describe('requests', () => {
     expect(asked).toHaveLength(5);
   });
 
+  it('arm a trigger once for all repetitions, and read, list and cancel triggers', async () => {
+    const body = {
+      publicKey: 'w',
+      mint: 'm',
+      side: 'sell',
+      amount: '100%',
+      when: { position: 'profitPct', op: '<=', value: -20 },
+    } as const;
+    const armed = { triggerId: 't/1', status: 'armed', side: 'sell', publicKey: 'w' };
+    answers = [cut, refused(503, 'UPSTREAM_UNAVAILABLE', true), ok(armed)];
+    expect(await sluice.triggers.arm(body)).toEqual(armed);
+    expect(asked).toHaveLength(3);
+    expect(new Set(asked.map(({ method, path, key, body: sent }) => JSON.stringify([method, path, key, sent]))).size).toBe(1);
+    expect(asked[0]).toMatchObject({ method: 'POST', path: '/api/trade/triggers', key: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    expect(JSON.parse(asked[0]!.body)).toEqual(body);
+    answers = [
+      ok(armed),
+      ok({ triggers: [armed], next: null }),
+      cut,
+      ok({ ...armed, status: 'cancelled' }),
+      ok({ cancelled: 2, firing: 1 }),
+    ];
+    expect(await sluice.triggers.get('t/1')).toEqual(armed);
+    expect(await sluice.triggers.list({ status: 'armed', mint: 'm', limit: 5 })).toEqual({ triggers: [armed], next: null });
+    expect(await sluice.triggers.cancel('t/1')).toMatchObject({ status: 'cancelled' });
+    expect(await sluice.triggers.cancelAll({ publicKey: 'w' })).toEqual({ cancelled: 2, firing: 1 });
+    const path = '/api/trade/triggers';
+    expect(asked.slice(3).map(({ method, path: to, key }) => [method, to, key])).toEqual([
+      ['GET', `${path}/t%2F1`, undefined],
+      ['GET', `${path}?status=armed&mint=m&limit=5`, undefined],
+      ['DELETE', `${path}/t%2F1`, undefined],
+      ['DELETE', `${path}/t%2F1`, undefined],
+      ['DELETE', `${path}?publicKey=w`, undefined],
+    ]);
+    answers = [ok(armed)];
+    await sluice.triggers.arm(body, { idempotencyKey: 'mine' });
+    expect(asked.at(-1)).toMatchObject({ key: 'mine' });
+    answers = [ok({ ...armed, triggerId: 'another' })];
+    await expect(sluice.triggers.get('t/1')).rejects.toMatchObject({ code: 'MALFORMED' });
+  });
+
   it('of a trade are not repeated if the market has left its quote, because they would trade at another one', async () => {
     answers = [refused(400, 'SLIPPAGE_EXCEEDED', true), placed];
     await expect(sluice.buy({ publicKey: 'p', mint: 'm', amount: 0.1 })).rejects.toMatchObject({ code: 'SLIPPAGE_EXCEEDED' });

@@ -63,8 +63,17 @@ export async function sampleFaults(python: string, folder: string): Promise<read
 export function answerTo({ path, body }: Pick<Sent, 'path' | 'body'>): object {
   const name = decodeURIComponent(path.split('?')[0]!.split('/').at(-1)!);
   const fields = body as { readonly dryRun?: boolean; readonly orders?: readonly unknown[] } | null;
-  const asked = { side: name, mint: name, publicKey: name, orderId: fields?.dryRun === true ? null : name, ...fields };
-  const lists = { results: fields?.orders ?? [], orders: [], candles: [], trades: [], tokens: [] };
+  const asked = {
+    side: name,
+    mint: name,
+    publicKey: name,
+    orderId: fields?.dryRun === true ? null : name,
+    triggerId: name,
+    cancelled: 0,
+    firing: 0,
+    ...fields,
+  };
+  const lists = { results: fields?.orders ?? [], orders: [], triggers: [], candles: [], trades: [], tokens: [] };
   return { ...asked, status: 'submitted', quote: {}, sol: {}, ...lists };
 }
 

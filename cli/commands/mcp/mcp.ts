@@ -20,10 +20,11 @@ export const command = action({
   options: {
     url: option('URL', 'the URL of the gateway. Default: from HOST and PORT'),
     'allow-trading': flag(
-      'the tools buy and sell place orders if the agent sets dryRun to false. Without this option, they only do dry runs, and paper_balance is refused',
+      'the tools buy, sell and batch place orders, and arm_trigger arms triggers, if the agent sets dryRun to false. Without this option, they only do dry runs, and triggers cannot be cancelled, nor paper balances set',
     ),
   },
-  more: `Tools: token_info, token_candles, token_trades, portfolio, quote, explain, order, orders, buy, sell, paper_balance.
+  more: `Tools: token_info, token_candles, token_trades, portfolio, quote, explain, order, orders, trigger, triggers, buy, sell, batch, arm_trigger,
+cancel_trigger, cancel_triggers, paper_balance.
 The API key limits what they reach: give an agent a key with the scope read if it must not trade.
 
 Make the key: ${ownCommand()} keys create --plan standard --scopes read

@@ -1,4 +1,4 @@
-import type { Sluice } from '@sluice/client';
+import { SluiceError, type Sluice } from '@sluice/client';
 import { fewRows, type ToolArgs, type ToolName } from '@sluice/shared/wire/documents/agent-tools.ts';
 
 /** One tool of the server; `toolInputs` has the schema of its arguments. */
@@ -66,6 +66,12 @@ const readTools: readonly Tool[] = [
   tool('orders', 'Orders', 'Orders of this API key, newest first.', (sluice, { limit = fewRows, ...page }, signal) =>
     sluice.orders({ ...page, limit }, { signal }),
   ),
+  tool('trigger', 'Trigger', 'State of one trigger: an order that waits for a condition on the server.', (sluice, { id }, signal) =>
+    sluice.triggers.get(id, { signal }),
+  ),
+  tool('triggers', 'Triggers', 'Triggers of this API key, newest first.', (sluice, { limit = fewRows, ...page }, signal) =>
+    sluice.triggers.list({ ...page, limit }, { signal }),
+  ),
 ];
 
 const bounded =
@@ -116,6 +122,7 @@ export function toolsOf({ allowTrading }: { readonly allowTrading: boolean }): r
         ),
       true,
     ),
+    ...triggerTools(allowTrading),
     tool(
       'paper_balance',
       'Paper balance',
@@ -127,4 +134,60 @@ export function toolsOf({ allowTrading }: { readonly allowTrading: boolean }): r
       true,
     ),
   ];
+}
+
+/** Tools that arm and cancel triggers. Without `allowTrading`, nothing is armed or cancelled. */
+function triggerTools(allowTrading: boolean): readonly Tool[] {
+  const changes = allowTrading ? '' : 'Refused: this server was started without --allow-trading.';
+  return [
+    tool(
+      'arm_trigger',
+      'Arm a trigger',
+      `Arms an order that waits on the server for a condition \`when\`, such as a stop loss. ${allowTrading ? 'A dry run unless `dryRun` is false: then it can spend real funds later, without another question.' : 'A dry run: nothing is armed.'} A dry run returns what its order would give now.`,
+      async (sluice, { idempotencyKey, dryRun = true, ...body }, signal) => {
+        if (dryRun) return { dryRun, trigger: body, quoteNow: await quoteNow(sluice, body, signal) };
+        if (!allowTrading) throw new Error(tradingOff);
+        const armed = await sluice.triggers.arm(body, { ...(idempotencyKey !== undefined && { idempotencyKey }), signal });
+        return { ...armed, dryRun };
+      },
+      true,
+    ),
+    tool(
+      'cancel_trigger',
+      'Cancel a trigger',
+      `Cancels one trigger. A cancelled stop loss protects nothing. ${changes}`,
+      (sluice, { id }, signal) => {
+        if (!allowTrading) throw new Error(tradingOff);
+        return sluice.triggers.cancel(id, { signal });
+      },
+      true,
+    ),
+    tool(
+      'cancel_triggers',
+      'Cancel triggers',
+      `Cancels all triggers of a token, of a wallet, or of this API key and its account. ${changes}`,
+      (sluice, query, signal) => {
+        if (!allowTrading) throw new Error(tradingOff);
+        return sluice.triggers.cancelAll(query, { signal });
+      },
+      true,
+    ),
+  ];
+}
+
+/** What the order of a trigger would give now. Null: its amount or its token is known only when it fires. */
+async function quoteNow(
+  sluice: Sluice,
+  { mint, side, amount, publicKey, slippage, pool }: Omit<ToolArgs<'arm_trigger'>, 'dryRun' | 'idempotencyKey'>,
+  signal: AbortSignal,
+): Promise<object | null> {
+  if (mint === undefined || (typeof amount === 'string' && amount.includes('trade'))) return null;
+  const more = { ...(slippage !== undefined && { slippage }), ...(pool !== undefined && { pool }) };
+  try {
+    return await sluice.quote({ side, mint, amount, publicKey, ...more }, { signal });
+  } catch (error) {
+    // A wallet that has no tokens yet can still have an exit.
+    if (error instanceof SluiceError) return { error: { code: error.code, message: error.message } };
+    throw error;
+  }
 }

@@ -14,6 +14,7 @@ from sluice_client import (
     BatchBuy,
     BatchSell,
     BuyBody,
+    CancelledTriggers,
     CandlePage,
     Gap,
     OrderObject,
@@ -28,6 +29,10 @@ from sluice_client import (
     TokenSearch,
     TradeAnswer,
     TradePage,
+    TriggerBody,
+    TriggerBodyThen,
+    TriggerObject,
+    TriggerPage,
     wire,
 )
 from sluice_client.topic_progress import TopicProgress
@@ -161,6 +166,30 @@ class ClientTest(unittest.IsolatedAsyncioTestCase):
         answers += [(batch, BatchAnswer)]
         self.assertEqual(["orderId" in result for result in batch["results"]], [True, False])
         answers += [(candles, CandlePage), (trades, TradePage), (holders, TokenHolders), (search, TokenSearch), (portfolio, Portfolio)]
+        self.assertEqual([faults(answer, kind, kind.__name__) for answer, kind in answers], [[]] * len(answers))
+
+    async def test_arms_lists_and_cancels_triggers(self) -> None:
+        async with asyncio.timeout(WITHIN_S):
+            mint = await new_mint(self.sluice)
+            child: TriggerBodyThen = {"side": "sell", "amount": "100%", "when": {"position": "profitPct", "op": "<=", "value": -20}}
+            body: TriggerBody = {
+                "publicKey": WALLET,
+                "mint": mint,
+                "side": "buy",
+                "amount": 0.01,
+                "when": {"metric": "priceSol", "op": ">=", "value": 1e6},
+                "then": [child],
+            }
+            armed = await self.sluice.triggers.arm(**body, idempotency_key=f"python-{mint}")
+            again = await self.sluice.triggers.arm(**body, idempotency_key=f"python-{mint}")
+            page = await self.sluice.triggers.list(mint=mint, status="armed")
+            cancelled = await self.sluice.triggers.cancel(armed["triggerId"])
+            waiting = await self.sluice.triggers.get(armed["children"][0])
+            rest = await self.sluice.triggers.cancel_all(mint=mint)
+        self.assertEqual((again["triggerId"], page["triggers"][0]["triggerId"]), (armed["triggerId"], armed["triggerId"]))
+        self.assertEqual((armed["status"], cancelled["status"], waiting["status"]), ("armed", "cancelled", "cancelled"))
+        self.assertEqual(rest, {"cancelled": 0, "firing": 0})
+        answers = [(armed, TriggerObject), (page, TriggerPage), (rest, CancelledTriggers)]
         self.assertEqual([faults(answer, kind, kind.__name__) for answer, kind in answers], [[]] * len(answers))
 
     async def test_events_have_the_fields_of_their_types(self) -> None:

@@ -23,6 +23,7 @@ from .errors import SluiceError
 from .options import FilteredOptions, SubscribeOptions
 from .outage import Outage, cannot_reach, reason_of
 from .subscription import Subscription
+from .triggers import Triggers
 from .wire import (
     BatchAnswer,
     BatchBody,
@@ -111,6 +112,7 @@ class Sluice:
         self._turn = 0
         self._outage = Outage()
         self._subscriptions: set[Subscription[Any]] = set()
+        self.triggers = Triggers(self._send, _idempotency_key, _segment)
 
     @overload
     def subscribe(

@@ -993,7 +993,7 @@ class Trigger(TypedDict):
     retryForMs: int
     """For how long. Milliseconds."""
     ocoGroup: str | None
-    """When one trigger of the group fires, the others are cancelled."""
+    """When one trigger of the same key and group fires, the others are cancelled."""
     watermark: float | None
     nextAt: int | None
     firings: int
@@ -1349,7 +1349,7 @@ class TriggerObject(TypedDict):
     retryForMs: int
     """For how long. Milliseconds."""
     ocoGroup: str | None
-    """When one trigger of the group fires, the others are cancelled."""
+    """When one trigger of the same key and group fires, the others are cancelled."""
     watermark: float | None
     nextAt: int | None
     firings: int
@@ -2283,7 +2283,7 @@ class TriggerBodyThenThen(TypedDict):
     retryForMs: NotRequired[int]
     """For how long, milliseconds."""
     ocoGroup: NotRequired[str | None]
-    """Any text. When one trigger of the owner with this text fires, the others are cancelled."""
+    """Any text. When one trigger of the same key with this text fires, the others are cancelled."""
     expiresAt: NotRequired[int | None]
     """When it ends, Unix milliseconds; null: never. Default: after 30 days."""
 
@@ -2322,7 +2322,7 @@ class TriggerBodyThen(TypedDict):
     retryForMs: NotRequired[int]
     """For how long, milliseconds."""
     ocoGroup: NotRequired[str | None]
-    """Any text. When one trigger of the owner with this text fires, the others are cancelled."""
+    """Any text. When one trigger of the same key with this text fires, the others are cancelled."""
     expiresAt: NotRequired[int | None]
     """When it ends, Unix milliseconds; null: never. Default: after 30 days."""
     then: NotRequired[Sequence[TriggerBodyThenThen]]
@@ -2363,7 +2363,7 @@ class TriggerBody(TypedDict):
     retryForMs: NotRequired[int]
     """For how long, milliseconds."""
     ocoGroup: NotRequired[str | None]
-    """Any text. When one trigger of the owner with this text fires, the others are cancelled."""
+    """Any text. When one trigger of the same key with this text fires, the others are cancelled."""
     expiresAt: NotRequired[int | None]
     """When it ends, Unix milliseconds; null: never. Default: after 30 days."""
     then: NotRequired[Sequence[TriggerBodyThen]]

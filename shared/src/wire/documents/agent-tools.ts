@@ -6,7 +6,8 @@ import { paperBalanceEndpoint } from '../rest/wallets/portfolio.ts';
 import { QuoteBody } from '../rest/trading/quote.ts';
 import { candleLimits, tradeLimits } from '../rest/tokens/token-history.ts';
 import { BuyBody, orderPageLimits, SellBody } from '../rest/trading/trade.ts';
-import { Address, Closed, EventId, OrderId, RequestedMint, Signature, UnixSeconds } from '../values/values.ts';
+import { TriggerBody, triggerPageEndpoint, triggerPageLimits } from '../rest/trading/triggers.ts';
+import { Address, Closed, EventId, OrderId, RequestedMint, Signature, TriggerId, UnixSeconds } from '../values/values.ts';
 import { validator } from '../validate.ts';
 
 /** Rows that a tool returns by default: fewer than the HTTP interface, because a model reads them all. */
@@ -50,9 +51,17 @@ export const toolInputs = {
   explain: Closed({ signature: Signature('Signature of the transaction.') }),
   order: Closed({ id: OrderId('Id of the order, `ord_…`.') }),
   orders: Closed({ before: before(OrderId), limit: limit(orderPageLimits.max) }),
+  trigger: Closed({ id: TriggerId('Id of the trigger, `trg_…`.') }),
+  triggers: Closed({ ...triggerPageEndpoint.query.properties, limit: limit(triggerPageLimits.max) }),
   buy: Closed({ ...BuyBody.properties, ...ordering }),
   sell: Closed({ ...SellBody.properties, ...ordering }),
   batch: Closed({ ...BatchBody.properties, ...ordering }),
+  arm_trigger: Closed({ ...TriggerBody.properties, ...ordering }),
+  cancel_trigger: Closed({ id: TriggerId('Id of the trigger, `trg_…`.') }),
+  cancel_triggers: Closed({
+    mint: Type.Optional(Address('Only triggers of this token.')),
+    publicKey: Type.Optional(Address('Only triggers of this wallet.')),
+  }),
   paper_balance: paperBalanceEndpoint.body,
 } as const satisfies Readonly<Record<string, TObject>>;
 

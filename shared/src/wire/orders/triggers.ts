@@ -146,7 +146,7 @@ export const triggerFields = {
   retryForMs: Ms('For how long.'),
   ocoGroup: Nullable(
     Type.String({ maxLength: triggerLimits.ocoGroupChars }),
-    'When one trigger of the group fires, the others are cancelled.',
+    'When one trigger of the same key and group fires, the others are cancelled.',
   ),
   watermark: Nullable(Ui('Highest (sell) or lowest (buy) value since arming, of `trailing`.')),
   nextAt: Nullable(UnixMs('When a recurring trigger fires next, Unix milliseconds.')),

@@ -87,7 +87,7 @@ const fields = {
   ocoGroup: Type.Optional(
     Nullable(
       Type.String({ minLength: 1, maxLength: triggerLimits.ocoGroupChars }),
-      'Any text. When one trigger of the owner with this text fires, the others are cancelled.',
+      'Any text. When one trigger of the same key with this text fires, the others are cancelled.',
     ),
   ),
   expiresAt: Type.Optional(Nullable(UnixMs(), 'When it ends, Unix milliseconds; null: never. Default: after 30 days.')),
