@@ -73,6 +73,26 @@ describe('the engine of triggers', () => {
     expect((await world.stored(cancelled)).state).toBe('cancelled');
   });
 
+  it('does not take the end of an earlier order for that of the one that it places now', async () => {
+    const id = await world.armOne({ when: { kind: 'every', everyMs: 60_000, times: 2 } });
+    world.watch.meet([id]);
+    const first = await world.order(`trg:${id}:1:1`);
+    await world.becomes(first, 'confirmed');
+    await world.in(id, 'armed');
+    let place = (): void => undefined;
+    const held = new Promise<void>((resolve) => (place = resolve));
+    world.fates = [(_placed, store) => held.then(store)];
+    world.watch.meet([id]);
+    await until('the second order to be placed', () => world.placed.length === 2);
+    await world.becomes(first, 'finalized');
+    await pause(50);
+    expect((await world.stored(id)).state).toBe('firing');
+    place();
+    const second = await world.order(`trg:${id}:2:1`);
+    await world.becomes(second, 'confirmed');
+    expect(await world.in(id, 'fired')).toMatchObject({ orderId: second.id });
+  });
+
   it('begins a new attempt only after an order that cannot land any more, and fails with the last error', async () => {
     const id = await world.armOne({ retries: 1 });
     world.watch.meet([id]);

@@ -263,8 +263,10 @@ export class TriggerEngine {
       case 'place':
         return this.#firings.add(live);
       case 'again':
+        if (change.progress !== undefined) this.#orders.leave(live);
         return this.#firings.planAfterRefusal(live, change.progress !== undefined);
       case 'watch':
+        this.#orders.leave(live);
         this.#watch(live, live.trigger.progress.firing === 0);
         return this.#pump();
       case 'ended':

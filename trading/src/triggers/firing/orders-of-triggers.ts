@@ -64,11 +64,16 @@ export class OrdersOfTriggers {
     for (const waiting of this.#awaiting.get(order.id) ?? []) this.#noteAwaited(waiting, order);
   }
 
-  /** The trigger has ended. */
-  forget(live: LiveTrigger): void {
+  /** Its order does not decide about it any more: it waits for its condition again, or its next attempt begins. */
+  leave(live: LiveTrigger): void {
     const orderId = this.#followed.get(live);
     if (orderId !== undefined) this.#byOrder.delete(orderId);
     this.#followed.delete(live);
+  }
+
+  /** The trigger has ended. */
+  forget(live: LiveTrigger): void {
+    this.leave(live);
     this.#unread.delete(live);
     this.filled.delete(live);
     const { when } = live.trigger.terms;
