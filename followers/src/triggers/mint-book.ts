@@ -64,7 +64,7 @@ export class MintBook implements PriceContext {
     if (prices === undefined) {
       prices = new MintPrices(mint, this);
       this.#mints.set(mint, prices);
-      this.#reads.push(prices, nowMs);
+      this.read(prices, nowMs);
     }
     prices.watches++;
     this.changed.add(prices);
@@ -124,10 +124,9 @@ export class MintBook implements PriceContext {
     this.watchingSinceMs = wallMs;
     this.#awaited.clear();
     this.#awaitedCount = 0;
-    this.#reads.retain(() => false);
     for (const prices of this.#mints.values()) {
       prices.lose(nowMs);
-      this.#reads.push(prices, nowMs);
+      this.read(prices, nowMs);
       this.changed.add(prices);
     }
   }
@@ -157,13 +156,20 @@ export class MintBook implements PriceContext {
   needed(limit: number, nowMs: number): string[] {
     const needed: string[] = [];
     while (needed.length < limit) {
+      const dueMs = this.#reads.nextMs;
       const prices = this.#reads.pop(nowMs);
       if (prices === undefined) break;
-      if (this.#mints.get(prices.mint) !== prices) continue;
-      this.#reads.push(prices, nowMs + readAgainMs.unanswered);
+      if (prices.readDueMs !== dueMs) continue;
+      prices.readDueMs = Number.POSITIVE_INFINITY;
+      if (this.#mints.get(prices.mint) !== prices || !this.#isUnread(prices, nowMs)) continue;
+      this.read(prices, nowMs + readAgainMs.unanswered);
       needed.push(prices.mint);
     }
     return needed;
+  }
+
+  #isUnread({ processed, needsFacts, factsAtMs }: MintPrices, nowMs: number): boolean {
+    return processed.tick === null || (needsFacts && nowMs - factsAtMs >= readAgainMs.facts);
   }
 
   takeRead(mint: string, read: PriceRead, nowMs: number): void {
@@ -174,8 +180,8 @@ export class MintBook implements PriceContext {
     prices.takeRead(isDead ? { ...read, tick: null } : read, nowMs);
     this.#note(prices);
     const againMs = prices.processed.tick === null ? readAgainMs.unpriced : readAgainMs.facts;
-    this.#reads.retain((other) => other !== prices);
-    if (prices.processed.tick === null || prices.needsFacts) this.#reads.push(prices, nowMs + againMs);
+    prices.readDueMs = Number.POSITIVE_INFINITY;
+    if (prices.processed.tick === null || prices.needsFacts) this.read(prices, nowMs + againMs);
   }
 
   watermarks(nowMs: number, note: (id: string, watermark: number) => void): void {
@@ -203,8 +209,11 @@ export class MintBook implements PriceContext {
     this.#inUsd.add(prices);
   }
 
-  read(prices: MintPrices, nowMs: number): void {
-    this.#reads.push(prices, nowMs);
+  read(prices: MintPrices, dueMs: number): void {
+    if (dueMs >= prices.readDueMs) return;
+    prices.readDueMs = dueMs;
+    this.#reads.push(prices, dueMs);
+    if (this.#reads.length > mostStale + 2 * this.#mints.size) this.#reads.retain((one, atMs) => one.readDueMs === atMs);
   }
 
   schedule(lane: LevelLane, dueMs: number): void {

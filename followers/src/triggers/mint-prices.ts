@@ -13,8 +13,8 @@ export interface PriceContext extends LaneHost {
   fateOf(tick: PriceTick): ConfirmedFate;
   /** Calls `settle` when the fate of the slot is known. */
   await(prices: MintPrices, slot: number): void;
-  /** Its price must be read from the market's state. */
-  read(prices: MintPrices, nowMs: number): void;
+  /** Its price or its facts must be read from the market's state, from this time on. */
+  read(prices: MintPrices, dueMs: number): void;
   /** Some of its values are in USD, or its price is: they depend on the price of SOL. */
   noteUsd(prices: MintPrices): void;
   /** USD for one SOL; null if it is unknown or too old. */
@@ -38,8 +38,10 @@ export class MintPrices {
   watches = 0;
   supply: number | null = null;
   goal: CurveGoal | null = null;
-  /** A read of the market's state showed its price, and nothing was lost since. */
-  isRead = false;
+  /** When the market's state is read next, on the steady clock. */
+  readDueMs = Number.POSITIVE_INFINITY;
+  /** When facts were read that no tick shows, on the steady clock. */
+  factsAtMs = Number.NEGATIVE_INFINITY;
   readonly #context: PriceContext;
   /** Ticks of undecided slots, by slot, and within a slot in log order. */
   #undecided: PriceTick[] = [];
@@ -75,6 +77,7 @@ export class MintPrices {
     const lane = new LevelLane(terms, this.mint, confirm, this.#context);
     view.lanes.push(lane);
     if (unitOf(metric) === 'usd') this.#context.noteUsd(this);
+    if (!isPrice(metric)) this.#context.read(this, nowMs);
     if (view.tick !== null) lane.step(this.#counted(view.tick, terms), view.tick.slot, nowMs, 0);
     return lane;
   }
@@ -143,7 +146,6 @@ export class MintPrices {
   lose(nowMs: number): void {
     this.#undecided = [];
     this.#decided = null;
-    this.isRead = false;
     for (const view of [this.processed, this.confirmed]) {
       view.tick = null;
       for (const lane of view.lanes) lane.restart(null, Number.NaN, nowMs);
@@ -151,7 +153,7 @@ export class MintPrices {
   }
 
   takeRead({ tick, supply, goal }: PriceRead, nowMs: number): void {
-    this.isRead = tick !== null;
+    this.factsAtMs = nowMs;
     const isNew = supply !== this.supply || goal?.to !== this.goal?.to || goal?.from !== this.goal?.from;
     this.supply = supply;
     this.goal = goal;
