@@ -39,6 +39,7 @@ import { marketMetrics, Markets } from '@sluice/trading/quote/markets.ts';
 import { answersWithinMs, quoteEndpoints } from '@sluice/trading/quote/quotes.ts';
 import type { CountingLimiter } from '@sluice/gateway/ratelimit/limiter.ts';
 import { MarketHealth } from '@sluice/gateway/reads/market-health.ts';
+import { createPriceReads } from '@sluice/gateway/reads/tokens/price-reads.ts';
 import { createReads, type ReadsParts } from '@sluice/gateway/reads/reads.ts';
 import { KeyLimits } from '@sluice/gateway/ratelimit/key-limit.ts';
 import { createAdmission } from '@sluice/gateway/stream/session/admission.ts';
@@ -236,6 +237,7 @@ function openReading(
     simulated: (): boolean => health.simulated === true,
     solUsd,
     prices: reads.prices,
+    readPrices: createPriceReads({ book: reads.book, health, slots: hub.fanout.slots }),
     counters: { tokens: reads.book, accounts: reader.counters, rpc: () => rpc.health() } satisfies ReadCounters,
     quoteMetrics: (): Metric[] => marketMetrics(markets.counts),
     close: (): void => {

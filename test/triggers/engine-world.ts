@@ -117,7 +117,7 @@ export class EngineWorld {
       paper: false,
       nowMs: () => store.time.nowMs(),
       holdsRole: () => this.holdsRole,
-      openWatch: async (_term, onMet) => (this.watch = new HandWatch(onMet)),
+      openWatch: (_term, onMet) => (this.watch = new HandWatch(onMet)),
       solUsd: () => 150,
       prices: null,
       chain: async () => orderGenesisHash,

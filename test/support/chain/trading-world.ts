@@ -153,6 +153,7 @@ export class TradingWorld {
       simulated: () => true,
       solUsd: () => null,
       prices: { known: () => null, read: async () => null },
+      readPrices: async () => new Map(),
       clock: agreedClock(store.time),
       log,
     });

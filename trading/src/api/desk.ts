@@ -1,11 +1,9 @@
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
-import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Bus } from '@sluice/shared/bus/bus.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import type { PoolLookup } from '@sluice/shared/market/pools/pool-directory.ts';
-import { WatchIndex } from '@sluice/followers/index.ts';
 import { venues } from '@sluice/venues/registry.ts';
 import type { SigningProcess } from '../signer/client/client.ts';
 import { endStates, type PublishedOrder } from '@sluice/gateway/store/order-model/order.ts';
@@ -16,13 +14,12 @@ import { pumpPortalEndpoints } from './endpoints/pumpportal/endpoints.ts';
 import { batchEndpoint } from './endpoints/batch-endpoint.ts';
 import { tradeEndpoints } from './endpoints/trade-endpoints.ts';
 import { triggerEndpoints } from './endpoints/trigger-endpoints.ts';
-import { noTriggerDesk } from '../triggers/api/trigger-desk.ts';
 import { followStoredOrders } from '../follow/storing/follow-stored.ts';
 import { ThreadedFollower } from '../follow/thread/threaded-follower.ts';
 import { createOrderLedger } from '../model/order-ledger.ts';
 import type { OrderPublisher } from '../model/order-publisher.ts';
 import type { OrderStats } from '../model/order-stats.ts';
-import type { ChainIdentity } from '../nodes/chain-identity.ts';
+import { knownChain, type ChainIdentity } from '../nodes/chain-identity.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import type { SendFirst } from '../place/first-send.ts';
 import { createPlaceBatch } from '../place/batch/place-batch.ts';
@@ -36,8 +33,9 @@ import { Simulator } from '../nodes/simulate/simulator.ts';
 import { HotState } from '../state/hot-state.ts';
 import { OwnOrders } from '../state/own-orders.ts';
 import { Positions } from '../positions/positions.ts';
-import { TriggerEngine } from '../triggers/engine/engine.ts';
 import { PriceCheck } from '../triggers/firing/price-check.ts';
+import type { LogWatchParts } from '../triggers/engine/log-watch.ts';
+import { openTriggers } from '../triggers/open.ts';
 import type { TriggerStats } from '../triggers/firing/trigger-stats.ts';
 import { seenTrades, warmNewTokens } from './log-listeners.ts';
 
@@ -62,6 +60,7 @@ export interface DeskParts {
   /** Name of the lease of the positions: unique among the stores that share the bus. */
   readonly positionsName: string;
   readonly prices: TokenPrices;
+  readonly readPrices: LogWatchParts['readPrices'];
   readonly publisher: Pick<OrderPublisher, 'publish' | 'publishTrigger' | 'publishPosition'>;
   readonly stats: OrderStats;
   readonly triggerStats: TriggerStats;
@@ -94,7 +93,7 @@ export function openDesk(of: DeskParts) {
     ownOrders.noteChange(order, landedSlot, view);
     stats.changed(order);
     publisher.publish(order);
-    triggers.noteOrder(order);
+    triggers.engine.noteOrder(order);
     if (endStates.has(order.state)) positions.orderEnded();
   };
   const { orders, paper } = store;
@@ -111,15 +110,9 @@ export function openDesk(of: DeskParts) {
   const parts = { ...of, venues, state, ownOrders, builder, simulator, endpoints: nodes.length, mode, orders, ledger, follower };
   const storeGate = new StoreGate({ probe: () => orders.probe(), clock, log });
   const placeOrder = createPlaceOrder({ ...parts, paper, storeGate, laneTips: laneTips(broadcast), maxDayLamports: limits.maxDayLamports });
-  const triggers = new TriggerEngine({
+  const triggers = openTriggers({
     ...parts,
     placeOrder,
-    keys: store.keys,
-    table: store.triggers,
-    paper: mode === 'paper',
-    nowMs,
-    openWatch: async () => Object.assign(new WatchIndex(), { close: async () => undefined }),
-    chain: (until) => knownChain(chain, until),
     publish: (trigger) => publisher.publishTrigger(trigger),
     prices: nodes.length > 1 ? new PriceCheck(state.markets, clock) : null,
     stats: triggerStats,
@@ -127,7 +120,13 @@ export function openDesk(of: DeskParts) {
   const endpoints = [
     ...tradeEndpoints({ ...parts, placeOrder, sendSigned: createSendSigned(parts) }),
     batchEndpoint({ venues, placeBatch: createPlaceBatch({ placeOrder, orders, signal, log }) }),
-    ...triggerEndpoints({ ...parts, desk: noTriggerDesk, triggers: store.triggers, paper: mode === 'paper', nowMs }),
+    ...triggerEndpoints({
+      ...parts,
+      desk: triggers.desk,
+      triggers: store.triggers,
+      paper: mode === 'paper',
+      nowMs,
+    }),
     ...pumpPortalEndpoints({ ...parts, placeOrder, hasBlockEngine: broadcast.jitoUrl !== null }),
   ];
   const storedFollowed = followStoredOrders({ chain, follower, orders, ledger, gatewayId, log, signal });
@@ -144,7 +143,7 @@ export function openDesk(of: DeskParts) {
     storedFollowed,
     report: () => ({
       positions: positions.report(),
-      triggers: triggers.size,
+      triggers: triggers.engine.size,
       open: follower.size,
       follow: follower.report,
       state: state.counts(),
@@ -154,7 +153,7 @@ export function openDesk(of: DeskParts) {
     fault: () => (blockhashes.current === null ? 'No recent blockhash is known: too few nodes answer.' : null),
     slot: () => view.slot,
     close: async (): Promise<void> => {
-      await triggers.close();
+      await triggers.engine.close();
       await positions.close();
       await follower.close();
       life.abort();
@@ -172,11 +171,4 @@ function followerSettings({ store, rpc, config: { broadcast }, gatewayId, takesO
 async function untilReady(isReady: () => boolean, signal: AbortSignal): Promise<void> {
   const endMs = performance.now() + readyWithinMs;
   while (!isReady() && !signal.aborted && performance.now() < endMs) await pause(readyLookEveryMs, signal, { ref: false });
-}
-
-function knownChain({ known }: ChainIdentity, until: AbortSignal): Promise<string | null> {
-  return new Promise((resolve) => {
-    whenAborted(until, () => resolve(null));
-    void known.then(resolve);
-  });
 }

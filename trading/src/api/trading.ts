@@ -32,6 +32,7 @@ import { openDesk, type TradingDesk } from './desk.ts';
 import { OrderPublisher } from '../model/order-publisher.ts';
 import { OrderStats } from '../model/order-stats.ts';
 import { watchChainIdentity } from '../nodes/chain-identity.ts';
+import type { LogWatchParts } from '../triggers/engine/log-watch.ts';
 import { TriggerStats } from '../triggers/firing/trigger-stats.ts';
 import { createSendNodes } from '../nodes/nodes.ts';
 import { noDesk, type OrderReport } from './order-report.ts';
@@ -74,6 +75,8 @@ export interface TradingOptions {
   /** Price of SOL in USD; null if it is unknown. */
   readonly solUsd: () => number | null;
   readonly prices: TokenPrices;
+  /** Reads the prices of mints from the state of the market. Those that cannot be read now are missing. */
+  readonly readPrices: LogWatchParts['readPrices'];
   /** The time that is stored with orders. */
   readonly clock: Clock;
   readonly log: Logger;

@@ -1,4 +1,5 @@
 import { pause } from '@sluice/shared/runtime/abort/pause.ts';
+import { whenAborted } from '@sluice/shared/runtime/abort/when-aborted.ts';
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
@@ -88,6 +89,14 @@ async function askGenesis(rpc: SendNode['rpc'], signal: AbortSignal): Promise<st
     // The node is asked again. While no node answers, orders are refused.
     return null;
   }
+}
+
+/** The genesis hash as soon as it is known; null if `until` fires before. */
+export function knownChain({ known }: Pick<ChainIdentity, 'known'>, until: AbortSignal): Promise<string | null> {
+  return new Promise((resolve) => {
+    whenAborted(until, () => resolve(null));
+    void known.then(resolve);
+  });
 }
 
 /** The chain on which an order may be made now, or the refusal. */

@@ -29,10 +29,3 @@ export interface TriggerDesk {
    */
   cancel(owner: Owner, which: CancelRequest): Promise<readonly StoredTrigger[] | Refusal>;
 }
-
-/** While nothing watches triggers. */
-export const noTriggerDesk: TriggerDesk = {
-  arm: async () => notWatched,
-  cancel: async () => notWatched,
-};
-const notWatched: Refusal = { error: 'UPSTREAM_UNAVAILABLE', message: 'This gateway does not watch triggers.', retryAfterSeconds: 60 };

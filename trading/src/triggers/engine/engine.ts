@@ -48,8 +48,8 @@ export interface EngineParts extends AttemptParts {
   readonly paper: boolean;
   /** Whether this process has the trading role at this moment. False while Redis does not answer. */
   readonly holdsRole: () => boolean;
-  /** Begins to watch conditions in this term; calls `onMet` when some may be met. Rejects if that cannot begin yet. */
-  readonly openWatch: (term: number, onMet: () => void) => Promise<TermWatch>;
+  /** Begins to watch conditions in this term; calls `onMet` when some may be met. */
+  readonly openWatch: (term: number, onMet: () => void) => TermWatch;
   readonly solUsd: () => number | null;
   /** Compares the price that met a condition with what nodes agree on. With a single node: null. */
   readonly prices: Pick<PriceCheck, 'isTrue'> | null;
@@ -185,7 +185,7 @@ export class TriggerEngine {
     }
     const orders = new Map<string, SeenOrder | null>();
     for (const trigger of loaded) if (trigger.state === 'firing') orders.set(trigger.id, await this.#attempts.stored(trigger));
-    const watch = await openWatch(number, () => this.#pump());
+    const watch = openWatch(number, () => this.#pump());
     if (this.#isStopped) return watch.close();
     this.#term = { number, writer: this.#writer(number), watch, stopTicks: clock.every(tickEveryMs, () => this.#tick(), { ref: false }) };
     const lives = loaded.flatMap((trigger) => this.#open.adopt(trigger) ?? []);
