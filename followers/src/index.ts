@@ -7,6 +7,7 @@ import { ThreadedFollowers } from './threaded.ts';
 
 export type { FollowersStats } from './followers.ts';
 export { TriggerLog } from './triggers/trigger-log.ts';
+export { WatchIndex } from './triggers/watch-index.ts';
 
 export interface RunningFollowers {
   readonly stats: FollowersStats;

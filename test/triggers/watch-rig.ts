@@ -1,4 +1,4 @@
-import { WatchIndex } from '../../followers/src/triggers/watch-index.ts';
+import { WatchIndex } from '../../followers/src/index.ts';
 import type { AccountTrade, Met, PriceRead, PriceTick, Watch } from '../../followers/src/triggers/watch.ts';
 import type { SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 
