@@ -14,6 +14,7 @@ export const programs = {
   'follower-thread': 'trading/src/follow/thread/follower-thread.ts',
   'answers-thread': 'shared/src/solana/rpc/answers/parse-thread.ts',
   'explain-process': 'cli/explain/explain-process.ts',
+  'programs-thread': 'ingest/src/sources/programs/programs-thread.ts',
   thread: 'shared/src/runtime/thread/thread.ts',
 };
 

@@ -14,6 +14,7 @@ export interface ChannelEvents {
   readonly prices: Price;
   readonly candles: Candle;
   readonly pools: PoolCreated | LiquidityAdded | LiquidityRemoved;
+  readonly programs: ProgramEvent | ProgramInstruction | ProgramAccount;
   readonly orders: Order | Trigger | PositionChange;
 }
 export type Channel = keyof ChannelEvents;
@@ -90,6 +91,16 @@ export interface Filters {
     readonly quoteMint?: string | readonly string[];
     /** The event was seen at this commitment or a higher one. */
     readonly commitment?: 'processed' | 'confirmed' | 'finalized';
+  };
+  readonly programs: {
+    /** Kind of the record, or any of several. */
+    readonly kind?: 'event' | 'instruction' | 'account' | readonly ('event' | 'instruction' | 'account')[];
+    /** Name of the record in the IDL, or any of several. */
+    readonly name?: string | readonly string[];
+    /** Fields of `data` with the value that each must have. `a.b` is the field `b` in the field `a`. */
+    readonly fields?: Readonly<Record<string, string | number | boolean | null>>;
+    /** The account itself, or an account of the instruction; any of several. An event passes if a field of it is this address. */
+    readonly account?: string | readonly string[];
   };
 }
 
@@ -788,6 +799,114 @@ export interface Candle {
   readonly trades: number;
   /** The interval is over. If one of its trades comes late or is retracted, the candle is sent again, with `closed` true. */
   readonly closed: boolean;
+}
+
+/** An event of a program with an IDL, from its log or a call to itself. */
+export interface ProgramEvent {
+  readonly type: 'programEvent';
+  /** `<signature>:<instruction path>` as for trades, then `.event` or `.call`; of an account, `<address>:<slot>.account`. Unique, and the same from every source. */
+  readonly id: string;
+  /** The program. Base58. */
+  readonly program: string;
+  /** Name of the program in its IDL. Several programs can have the same name. */
+  readonly programName: string;
+  /** Name of the event, the instruction or the account in the IDL. */
+  readonly name: string;
+  /** Signature of the transaction; null for an account. */
+  readonly signature: string | null;
+  /** Slot. */
+  readonly slot: number;
+  /** Block time, Unix seconds; null if it is unknown. */
+  readonly blockTime: number | null;
+  /** Always `confirmed`, so no such event is ever retracted. */
+  readonly commitment: 'processed' | 'confirmed' | 'finalized';
+  readonly ts: {
+    /** When the notification reached ingest, Unix microseconds. */
+    readonly received: number;
+    /** When ingest published the event, Unix microseconds. */
+    readonly published: number;
+  };
+  /** Present and true if the transaction was missed and read from the history of the chain later. */
+  readonly late?: true;
+  /** Present and true for events of the simulated chain. */
+  readonly simulated?: true;
+  /** Fields by their names in the IDL. Integers beyond 32 bits are decimal strings, addresses base58, `bytes` base64, an option its value or null, an enum `{"Variant": {…}}`. A field that an older record lacks is missing. */
+  readonly data: unknown;
+}
+
+/** An instruction of a program with an IDL, called by a transaction or by another program. */
+export interface ProgramInstruction {
+  readonly type: 'programInstruction';
+  /** `<signature>:<instruction path>` as for trades, then `.event` or `.call`; of an account, `<address>:<slot>.account`. Unique, and the same from every source. */
+  readonly id: string;
+  /** The program. Base58. */
+  readonly program: string;
+  /** Name of the program in its IDL. Several programs can have the same name. */
+  readonly programName: string;
+  /** Name of the event, the instruction or the account in the IDL. */
+  readonly name: string;
+  /** Signature of the transaction; null for an account. */
+  readonly signature: string | null;
+  /** Slot. */
+  readonly slot: number;
+  /** Block time, Unix seconds; null if it is unknown. */
+  readonly blockTime: number | null;
+  /** Always `confirmed`, so no such event is ever retracted. */
+  readonly commitment: 'processed' | 'confirmed' | 'finalized';
+  readonly ts: {
+    /** When the notification reached ingest, Unix microseconds. */
+    readonly received: number;
+    /** When ingest published the event, Unix microseconds. */
+    readonly published: number;
+  };
+  /** Present and true if the transaction was missed and read from the history of the chain later. */
+  readonly late?: true;
+  /** Present and true for events of the simulated chain. */
+  readonly simulated?: true;
+  /** Fields by their names in the IDL. Integers beyond 32 bits are decimal strings, addresses base58, `bytes` base64, an option its value or null, an enum `{"Variant": {…}}`. A field that an older record lacks is missing. */
+  readonly data: unknown;
+  /** Accounts in order. */
+  readonly accounts: readonly ({
+    /** Null behind the last named one. */
+    readonly name: string | null;
+    /** Account. Base58. */
+    readonly address: string;
+  })[];
+}
+
+/** The new state of an account that a program with an IDL owns. */
+export interface ProgramAccount {
+  readonly type: 'programAccount';
+  /** `<signature>:<instruction path>` as for trades, then `.event` or `.call`; of an account, `<address>:<slot>.account`. Unique, and the same from every source. */
+  readonly id: string;
+  /** The program. Base58. */
+  readonly program: string;
+  /** Name of the program in its IDL. Several programs can have the same name. */
+  readonly programName: string;
+  /** Name of the event, the instruction or the account in the IDL. */
+  readonly name: string;
+  /** Signature of the transaction; null for an account. */
+  readonly signature: string | null;
+  /** Slot. */
+  readonly slot: number;
+  /** Block time, Unix seconds; null if it is unknown. */
+  readonly blockTime: number | null;
+  /** Always `confirmed`, so no such event is ever retracted. */
+  readonly commitment: 'processed' | 'confirmed' | 'finalized';
+  readonly ts: {
+    /** When the notification reached ingest, Unix microseconds. */
+    readonly received: number;
+    /** When ingest published the event, Unix microseconds. */
+    readonly published: number;
+  };
+  /** Present and true if the transaction was missed and read from the history of the chain later. */
+  readonly late?: true;
+  /** Present and true for events of the simulated chain. */
+  readonly simulated?: true;
+  /** The account. Base58. */
+  readonly address: string;
+  /** Fields by their names in the IDL. Integers beyond 32 bits are decimal strings, addresses base58, `bytes` base64, an option its value or null, an enum `{"Variant": {…}}`. A field that an older record lacks is missing. */
+  readonly data: unknown;
 }
 
 /** An order of this API key changed. */
@@ -2626,7 +2745,7 @@ export interface SubscribedReply {
   readonly op: 'subscribed';
   /** Present in the earlier messages of a long reply: the `id` of the command. Their own `id` is null. The last message is the reply itself. */
   readonly of?: string | number | null;
-  readonly channel: 'newTokens' | 'migrations' | 'trades' | 'prices' | 'candles' | 'pools' | 'orders';
+  readonly channel: 'newTokens' | 'migrations' | 'trades' | 'prices' | 'candles' | 'pools' | 'programs' | 'orders';
   /** Mints and accounts that are followed from now on; empty if the command names none. */
   readonly accepted: readonly string[];
   /** Mints and accounts that are not followed, and why. */

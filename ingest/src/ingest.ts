@@ -28,6 +28,7 @@ import { ingestMetrics, ingestParts } from './metrics.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { SolUsdFeed } from './pipeline/sol-usd.ts';
 import type { PublishableEvent } from './publisher/outgoing.ts';
+import { ProgramReader } from './sources/programs/program-reader.ts';
 import { Publisher } from './publisher/publisher.ts';
 import { Report, type Loss } from './report.ts';
 import { SightingRouter } from './continuity/sighting-router.ts';
@@ -114,10 +115,12 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const unseen = new Unseen();
   const solUsd = new SolUsdFeed(rpc, config.pricePools ?? pricePools, log, ended);
   let running: RunningParts | null = null;
+  let programs: ProgramReader | null = null;
   const publish = (event: PublishableEvent): void => running?.continuity.publish(event);
   const tokenMetadata = new NewTokenMetadata({ book: metadata, ipfsGateways: config.ipfsGateways, publish, leads: () => publisher.leads });
 
-  const stats = (): IngestStats => readStats({ instance, startedAtMs, running, publisher, followers, solUsd, tokenMetadata, report });
+  const stats = (): IngestStats =>
+    readStats({ instance, startedAtMs, running, programs: programs?.counts ?? {}, publisher, followers, solUsd, tokenMetadata, report });
 
   async function run(): Promise<void> {
     const genesis = await askGenesis(rpc, log, ended);
@@ -130,6 +133,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     const venues = allVenues.filter(({ name }) => venueNames.includes(name));
     running = openReading({ ...options, names, venues, rpc, genesis, simulated, publisher, tokenMetadata, report, solUsd, unseen, ended });
     const { pipeline, sources, router, continuity } = running;
+    programs = await ProgramReader.open({ config, bus, publisher, simulated, log });
+    if (ended.aborted) return;
     continuity.begin();
     sources.start(router, ended);
     log.info({ instance, endpoints: wsUrls.length, sources: names, venues: venueNames, simulated }, 'ingest_started');
@@ -163,6 +168,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       life.abort();
       tokenMetadata.close();
       await begun.catch(() => undefined);
+      await programs?.close();
       reportUnseen(unseen, publisher);
       await publisher.close(closeWithinMs);
       await followers.close(closeWithinMs);

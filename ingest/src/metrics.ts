@@ -3,6 +3,7 @@ import { inSeconds, metricsOf, type Metric, type MetricRow } from '@sluice/share
 import type { Parts } from '@sluice/shared/operations/readiness.ts';
 import { rpcMetrics } from '@sluice/shared/operations/rpc-metrics.ts';
 import type { EndpointHealth } from '@sluice/shared/solana/rpc/rpc.ts';
+import type { ProgramCounts } from './sources/programs/messages.ts';
 import type { EndpointHealth as PubSubHealth } from './sources/source.ts';
 import type { IngestStats } from './stats.ts';
 
@@ -10,6 +11,25 @@ export const metricsPrefix = 'sluice_ingest';
 
 /** A chain that reports no slot for this long is not followed: slots last about 200 ms. */
 const maxSlotAgeMs = 5_000;
+
+/** Programs with an IDL, all together. */
+function programRows({ programs }: IngestStats): readonly MetricRow[] {
+  const sum = (of: (counts: ProgramCounts) => number): number => Object.values(programs).reduce((all, counts) => all + of(counts), 0);
+  return [
+    [
+      'program_records_total',
+      'Events, instructions and accounts that IDLs decoded.',
+      sum((one) => one.events + one.instructions + one.accounts),
+    ],
+    ['program_records_refused_total', 'Records that do not fit their IDL, or are too long.', sum(({ refused }) => refused)],
+    [
+      'program_records_dropped_total',
+      'Records and transactions of programs that a bound left out; clients got a gap.',
+      sum(({ dropped }) => dropped),
+    ],
+    ['idl_faults', 'Files of IDL_DIR whose newest version is refused.', sum(({ fault }) => (fault === null ? 0 : 1))],
+  ];
+}
 
 /** An ingest process' own numbers. Labels are the endpoints of the settings, by their numbers, and the venues. */
 export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogram, rpc: readonly EndpointHealth[]): Metric[] {
@@ -42,6 +62,7 @@ export function ingestMetrics(stats: IngestStats, publishDelayUs: LatencyHistogr
       ['publish_failures_total', 'Times that the bus did not accept events.', publisher.failures],
       ['dropped_total', 'Events dropped because the bus accepted none for too long.', publisher.dropped],
       ['refused_total', 'Events that the bus refused.', publisher.refused],
+      ...programRows(stats),
       ['retracted_total', 'Events retracted because their fork died.', publisher.retracted],
       ['publish_waiting', 'Events that wait for the bus.', publisher.buffered],
       ['publish_delay_seconds', 'Time from receiving an event until it is on the bus.', publishDelayUs.distribution()],

@@ -6,6 +6,7 @@ import { noEmitCounts } from './pipeline/emit.ts';
 import { noPipelineCounts, type Pipeline } from './pipeline/pipeline.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
 import { solUsdAt, solUsdStaleAfterMs, type SolUsdFeed } from './pipeline/sol-usd.ts';
+import type { ProgramCounts } from './sources/programs/messages.ts';
 import type { Publisher } from './publisher/publisher.ts';
 import type { Report } from './report.ts';
 import { noSightingCounts, type SightingRouter } from './continuity/sighting-router.ts';
@@ -32,6 +33,7 @@ export function readStats(of: {
   /** By the steady clock. */
   readonly startedAtMs: number;
   readonly running: RunningParts | null;
+  readonly programs: Readonly<Record<string, ProgramCounts>>;
   readonly publisher: Publisher;
   readonly followers: { readonly stats: FollowersStats };
   readonly solUsd: SolUsdFeed;
@@ -77,6 +79,8 @@ export function readStats(of: {
     },
     events: { ...(pipeline?.emitter.counts ?? noEmitCounts()) },
     venues: readVenues(pipeline),
+    /** Of programs with an IDL, by their addresses. */
+    programs: of.programs,
     /** Venues of which many events could not be decoded lately. */
     changedVenues: of.report.changedVenues,
     faults: of.report.faults,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { exampleMint, exampleOrderId, exampleWallet } from '@sluice/shared/wire/values/values.ts';
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
 import { WebSocket } from 'ws';
+import { pumpIdl } from '../golden/anchor.ts';
 import { connectWeb3 } from '../support/chain/web3.ts';
 import { startProduct, type StartedProduct } from '../support/product/started-product.ts';
 import { until } from '../support/until.ts';
@@ -20,7 +21,8 @@ const speed = 10;
 const entriesOfList = 2;
 const forkEveryMs = 3_000;
 /** Their first event is recorded, of any coin. */
-const ofAnyCoin: ReadonlySet<string> = new Set(['retract', 'migration', 'tokenMetadata', 'poolCreated']);
+const programTypes = ['programEvent', 'programInstruction', 'programAccount'];
+const ofAnyCoin: ReadonlySet<string> = new Set(['retract', 'migration', 'tokenMetadata', 'poolCreated', ...programTypes]);
 /** The simulated chain has no such events. Those of the file stay, as the pipeline made them from test bytes. */
 const notOnSimnet = ['liquidityAddedFrame', 'liquidityRemovedFrame', 'layout'] as const;
 
@@ -226,6 +228,7 @@ async function record(product: StartedProduct) {
   native.send({ id: 4, op: 'subscribe', channel: 'orders' });
   native.send({ id: 5, op: 'subscribe', channel: 'migrations' });
   native.send({ id: 13, op: 'subscribe', channel: 'pools' });
+  native.send({ id: 14, op: 'subscribe', channel: 'programs', programs: [pumpIdl.address] });
   await native.ask('priceFrame', { id: 6, op: 'subscribe', channel: 'prices', mints: [mint] });
   await native.ask('candleFrame', { id: 7, op: 'subscribe', channel: 'candles', mints: [mint], interval: '5s' });
   await late.ask('authenticatedReply', { id: 1, op: 'auth', key: apiKey });
@@ -242,6 +245,7 @@ async function record(product: StartedProduct) {
   await native.ask('pongReply', { id: 9, op: 'ping' });
   await native.ask('errorReply', { id: 10, op: 'subscribe', channel: 'candles', mints: [mint] });
   await native.ask('unsubscribedReply', { id: 11, op: 'unsubscribe', channel: 'trades', mints: [mint] });
+  for (const type of programTypes) await native.has(`${type}Frame`);
   await native.has('migrationFrame');
   await native.has('poolCreatedFrame');
   await dialect.has('dialectMigrate');
@@ -291,6 +295,9 @@ async function withProduct<T>(settings: Readonly<Record<string, string>>, use: (
 }
 
 const paper = await withProduct({ TRADING: 'paper' }, recordPaper);
-const { answers, messages } = await withProduct({}, record);
+const idls = mkdtempSync(join(tmpdir(), 'sluice-idl-'));
+writeFileSync(join(idls, `${pumpIdl.address}.json`), JSON.stringify(pumpIdl));
+const { answers, messages } = await withProduct({ IDL_DIR: idls }, record);
+rmSync(idls, { recursive: true });
 writeFileSync(file, `${JSON.stringify({ answers: { ...answers, ...paper }, messages }, null, 2)}\n`);
 process.stdout.write(`recorded: ${file.pathname}\n`);

@@ -12,7 +12,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'venues/src': ['shared/src'],
   'programs/src': ['shared/src', 'venues/src'],
   'followers/src': ['shared/src', 'venues/src'],
-  'ingest/src': ['shared/src', 'venues/src', 'followers/src'],
+  'ingest/src': ['shared/src', 'venues/src', 'programs/src', 'followers/src'],
   'gateway/src': ['shared/src', 'venues/src'],
   'trading/src': ['shared/src', 'venues/src', 'followers/src', 'gateway/src'],
   'site/src': ['shared/src', 'gateway/src'],

@@ -4,7 +4,7 @@ import { createRpc, RpcError, type Rpc } from '@sluice/shared/solana/rpc/rpc.ts'
 import { venues } from '@sluice/venues/registry.ts';
 import { inChainOrder } from '../../ingest/src/continuity/chain-order.ts';
 import { GapReader, type GapAnswer } from '../../ingest/src/continuity/gap-reader.ts';
-import { confirmedSlot, listProgram, type Listed } from '../../ingest/src/continuity/listing.ts';
+import { confirmedSlot, listProgram, type Listed } from '../../ingest/src/sources/rpc/listing.ts';
 import { BlockFetcher } from '../../ingest/src/sources/blocks/block-fetcher.ts';
 import { TransactionFetcher } from '../../ingest/src/sources/rpc/transaction-fetcher.ts';
 import { startSimnet } from '../simnet/simnet.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Listed } from '../../ingest/src/continuity/listing.ts';
+import type { Listed } from '../../ingest/src/sources/rpc/listing.ts';
 import { inChainOrder } from '../../ingest/src/continuity/chain-order.ts';
 import { createHarness } from './harness.ts';
 import { ammProgram, keyOf, signatureOf } from './pump-frames.ts';

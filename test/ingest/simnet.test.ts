@@ -67,7 +67,8 @@ function expectTrueValues({ simnet, events }: Running): void {
     if ('priceSol' in event) noted(event.mint, event.priceSol);
   }
   for (const event of events) {
-    if (event.type === 'retract' || event.type === 'order' || event.type === 'trigger' || event.type === 'position') continue;
+    if ('program' in event || event.type === 'retract' || event.type === 'order' || event.type === 'trigger' || event.type === 'position')
+      continue;
     if (event.type === 'tokenMetadata' || event.type === 'candle') continue;
     const mint = simnet.chain.account(event.mint);
     if (mint === null) continue; // the market has dropped an old coin

@@ -1,5 +1,6 @@
 import { oneLine, printableValue } from '@sluice/shared/runtime/log/terminal-text.ts';
 import { quoteCoins } from '@sluice/shared/wire/values/money.ts';
+import type { ProgramRecord } from '@sluice/shared/wire/events/program-events.ts';
 import type { OrderEvent } from '@sluice/shared/wire/orders/orders.ts';
 import type { TriggerEvent } from '@sluice/shared/wire/orders/triggers.ts';
 import type { PositionEvent } from '@sluice/shared/wire/orders/positions.ts';
@@ -54,6 +55,7 @@ const headings: Readonly<Record<Channel, string>> = {
   migrations: `${migration} ${left('token', 'token')} ${left('mint', 'mint')} ${left('from', 'venue')} ${left('to', 'venue')} ${right('moved', 'amount')}`,
   candles: `${left('token', 'token')} ${left('interval', 'interval')} ${left('begins (UTC)', 'begin')} ${['open', 'high', 'low', 'close'].map((name) => right(name, 'price')).join(' ')} ${right('SOL', 'amount')} ${right('trades', 'trades')}  state`,
   pools: `${poolWord('')} ${left('token', 'token')} ${right('amount', 'amount')} ${right('tokens', 'tokens')} ${right('left', 'amount')}  ${left('venue', 'venue')} ${left('by', 'wallet')} mint`,
+  programs: `${left('program', 'name')} ${left('kind', 'status')} ${left('name', 'name')} data`,
   orders: `${left('order', 'orderId')}  ${left('status', 'status')} ${left('side', 'kind')} ${left('token', 'token')} ${right('tokens', 'tokens')} ${right('coins', 'amount')}  kind`,
 };
 
@@ -91,6 +93,10 @@ function lineOf(event: StreamEvent, paint: Paint, symbols: Symbols): string {
       return line(event, poolText(event, paint, symbols), paint);
     case 'candle':
       return line(event, candleText(event, paint, symbols), paint);
+    case 'programEvent':
+    case 'programInstruction':
+    case 'programAccount':
+      return line(event, programText(event, paint), paint);
     case 'order':
       return line(event, orderText(event, paint, symbols), paint);
     case 'trigger':
@@ -201,6 +207,15 @@ function positionText(event: PositionEvent, paint: Paint, symbols: Symbols): str
   const held = event.uiAmount === null ? event.amount : amount(event.uiAmount);
   const result = `${amount(event.costSol)} SOL`;
   return `${what} ${token(event.mint, symbols, paint)} ${right(held, 'tokens')} ${right(result, 'amount')}  ${paint.faint('cost')}`;
+}
+
+const programWords = { programEvent: 'event', programInstruction: 'call', programAccount: 'account' } as const;
+const maxDataLength = 200;
+
+function programText(event: ProgramRecord, paint: Paint): string {
+  const data = JSON.stringify(event.data) ?? '';
+  const shown = data.length > maxDataLength ? `${data.slice(0, maxDataLength)}…` : data;
+  return `${left(event.programName, 'name')} ${left(programWords[event.type], 'status')} ${paint.strong(left(event.name, 'name'))} ${shown}`;
 }
 
 const maxNameLength = 40;

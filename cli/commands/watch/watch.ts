@@ -99,9 +99,10 @@ function readSubscription([name = '', ...keys]: readonly string[], interval: str
   const wrong = [...mints, ...accounts].filter((key) => !isAddress(key));
   if (wrong.length > 0) throw new UsageError(`not an address: ${wrong.map(inQuotes).join(', ')}`);
   const takes: { readonly keys: readonly string[]; readonly all?: boolean } = channels[channel];
-  if (mints.length > 0 && !takes.keys.includes('mints')) throw new UsageError(`${channel} takes no mints`);
+  if (mints.length > 0 && !takes.keys.includes('mints') && channel !== 'programs') throw new UsageError(`${channel} takes no mints`);
   if (accounts.length > 0 && !takes.keys.includes('accounts')) throw new UsageError(`${channel} takes no wallets`);
-  if (keys.length === 0 && takes.keys.length > 0 && takes.all !== true) throw new UsageError(`${channel} needs a mint`);
+  if (keys.length === 0 && takes.keys.length > 0 && takes.all !== true)
+    throw new UsageError(`${channel} needs a ${channel === 'programs' ? 'program' : 'mint'}`);
   if (channel !== 'candles') {
     if (interval !== undefined) throw new UsageError(`${channel} takes no --interval`);
     return { channel, mints, accounts, interval: null };

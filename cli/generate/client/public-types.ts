@@ -27,6 +27,7 @@ export const channelEvents: Readonly<Record<Channel, readonly (keyof typeof even
   prices: ['price'],
   candles: ['candle'],
   pools: ['poolCreated', 'liquidityAdded', 'liquidityRemoved'],
+  programs: ['programEvent', 'programInstruction', 'programAccount'],
   orders: ['order', 'trigger', 'position'],
 };
 

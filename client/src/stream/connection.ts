@@ -79,6 +79,8 @@ function checkedEvent(data: unknown): unknown {
 
 const keysOf = ({ mints, accounts }: Request): string[] => [...mints, ...accounts.map((account) => `@${account}`)];
 
+const keyField = (channel: Channel): 'programs' | 'mints' => (channel === 'programs' ? 'programs' : 'mints');
+
 /** One WebSocket to a gateway, replaced when it is lost, and the subscriptions on it. */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -220,7 +222,7 @@ export class Connection {
         id,
         op: 'subscribe',
         channel,
-        ...(mints.length > 0 && { mints }),
+        ...(mints.length > 0 && { [keyField(channel)]: mints }),
         ...(accounts.length > 0 && { accounts }),
         ...(interval !== undefined && { interval }),
         ...(filter !== undefined && { filter }),
@@ -240,7 +242,7 @@ export class Connection {
       id: this.#nextId++,
       op: 'unsubscribe',
       channel,
-      ...(mints.length > 0 && { mints }),
+      ...(mints.length > 0 && { [keyField(channel)]: mints }),
       ...(accounts.length > 0 && { accounts }),
       ...(interval !== undefined && { interval }),
     });

@@ -7,6 +7,8 @@ import { TopicProgress } from './topic-progress.ts';
 export interface SubscribeOptions<C extends Channel> {
   /** Mints to follow. Required for prices and candles. Without `mints` and `accounts` you follow all trades; an empty list is refused. */
   readonly mints?: readonly string[];
+  /** Programs to follow. Required for `programs`. */
+  readonly programs?: readonly string[];
   /** Wallets whose trades to follow. Only for trades. */
   readonly accounts?: readonly string[];
   /** Length of the candles, for example `1m`. Required for candles. */
@@ -75,6 +77,7 @@ export type EventOf<C extends Channel> = ChannelEvents[C] | Retract;
 /** What a subscription to any channel requests. */
 export interface Request {
   readonly channel: Channel;
+  /** Of the channel `programs`, the programs. */
   readonly mints: readonly string[];
   readonly accounts: readonly string[];
   readonly interval: CandleInterval | undefined;
@@ -99,6 +102,7 @@ const maxLast = 10_000;
 const keysPerWarning = 5;
 const optionNames: Readonly<Record<keyof SubscribeOptions<Channel>, true>> = {
   mints: true,
+  programs: true,
   accounts: true,
   interval: true,
   filter: true,
@@ -142,7 +146,7 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
 
   constructor(channel: C, options: SubscribeOptions<C>) {
     checkOptions(options);
-    const { mints = [], accounts = [], interval, filter, commitment, snapshot = false, last } = options;
+    const { programs = [], mints = programs, accounts = [], interval, filter, commitment, snapshot = false, last } = options;
     this.request = { channel, mints, accounts, interval, filter, commitment, snapshot, last };
     this.#options = options;
     this.#maxWaiting = options.maxWaiting ?? defaultMaxWaiting;
@@ -372,10 +376,10 @@ export class Subscription<C extends Channel> implements AsyncIterable<EventOf<C>
 }
 
 /** Throws a `TypeError`. */
-function checkOptions(options: Pick<SubscribeOptions<Channel>, 'mints' | 'accounts' | 'last' | 'since' | 'maxWaiting'>): void {
+function checkOptions(options: Pick<SubscribeOptions<Channel>, 'mints' | 'accounts' | 'programs' | 'last' | 'since' | 'maxWaiting'>): void {
   checkNames('subscribe', options, optionNames);
-  const { mints, accounts, last = 1, since = {}, maxWaiting = defaultMaxWaiting } = options;
-  for (const [name, keys] of Object.entries({ mints, accounts })) if (keys !== undefined) checkStrings(name, keys);
+  const { mints, accounts, programs, last = 1, since = {}, maxWaiting = defaultMaxWaiting } = options;
+  for (const [name, keys] of Object.entries({ mints, accounts, programs })) if (keys !== undefined) checkStrings(name, keys);
   if ((mints !== undefined || accounts !== undefined) && !mints?.length && !accounts?.length) {
     throw new TypeError('mints and accounts are empty. Leave them out to follow everything.');
   }

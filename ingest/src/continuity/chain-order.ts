@@ -1,4 +1,4 @@
-import type { Listed } from './listing.ts';
+import type { Listed } from '../sources/rpc/listing.ts';
 import { Turns } from '@sluice/shared/runtime/clock/turns.ts';
 
 /**

@@ -7,7 +7,7 @@ import type { Outgoing, PublishableEvent, SlotContents } from '../publisher/outg
 import { Settlement, type SettleBy, type SettledSlot } from './settlement.ts';
 import { Confirmations } from './confirmations.ts';
 import { GapFiller, type GapFillerParts } from './gap-filler.ts';
-import { Unreachable } from './listing.ts';
+import { Unreachable } from '../sources/rpc/listing.ts';
 import { SlotLedger, type Verdict } from './slot-ledger.ts';
 
 /** Slots whose pools are remembered until they are decided: about 14 minutes. Above this limit, the oldest is dropped. */

@@ -17,7 +17,7 @@ import type { BlockFetcher } from '../sources/blocks/block-fetcher.ts';
 import type { TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import { inChainOrder } from './chain-order.ts';
 import { GapReader, type GapAnswer } from './gap-reader.ts';
-import { answersOf, confirmedSlot, listedSlots, listProgram, Unreachable, type Listed, type Listing } from './listing.ts';
+import { answersOf, confirmedSlot, listedSlots, listProgram, Unreachable, type Listed, type Listing } from '../sources/rpc/listing.ts';
 import type { Settlement } from './settlement.ts';
 import type { SlotLedger } from './slot-ledger.ts';
 import { Turns } from '@sluice/shared/runtime/clock/turns.ts';

@@ -3,7 +3,7 @@ import type { BlockFetcher, BlockTransaction } from '../sources/blocks/block-fet
 import type { LostTransaction, TransactionFetcher } from '../sources/rpc/transaction-fetcher.ts';
 import { readWholeSighting, type Unusable } from '../sources/rpc/whole-sighting.ts';
 import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
-import type { Listed } from './listing.ts';
+import type { Listed } from '../sources/rpc/listing.ts';
 
 /**
  * A block is read for a slot that lacks at least this many transactions, of all programs together. It replaces as many requests, which

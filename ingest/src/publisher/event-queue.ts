@@ -7,6 +7,8 @@ const maxEvents = 50_000;
 const maxBytes = 64 * 1024 * 1024;
 /** Memory of a trade, price or migration. Names and links of a creation are added. */
 const eventBytes = 1_200;
+/** The same of a record of a program: most are short, and `maxProgramDataChars` bounds them. */
+const programBytes = 4_096;
 
 /**
  * Events that wait to be published, in order. Methods that drop events for a bound return their number. One entry before all others then
@@ -78,7 +80,7 @@ export class EventQueue {
   #has(mint: string): boolean {
     for (let at = this.#from; at < this.#events.length; at++) {
       const event = this.#events[at]!;
-      if (event.type !== 'slots' && event.mint === mint) return true;
+      if ('mint' in event && event.mint === mint) return true;
     }
     return false;
   }
@@ -122,11 +124,12 @@ export class EventQueue {
 
 const urgentTypes: ReadonlySet<Outgoing['type']> = new Set(['newToken', 'migration', 'pool']);
 
-function isUrgent(event: Outgoing): event is Exclude<Outgoing, { type: 'slots' }> {
+function isUrgent(event: Outgoing): event is Extract<Outgoing, { readonly mint: string }> {
   return urgentTypes.has(event.type);
 }
 
 function weightOf(event: Outgoing): number {
+  if ('program' in event) return eventBytes + programBytes;
   if (event.type !== 'newToken' && event.type !== 'tokenMetadata') return eventBytes;
   const metadataChars = event.type === 'newToken' ? 0 : charsOf(event.description) + charsOf(event.image) + linkChars(event);
   return eventBytes + 2 * (event.name.length + event.symbol.length + event.uri.length + metadataChars);

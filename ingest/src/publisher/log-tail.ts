@@ -12,6 +12,9 @@ const typesOfSlots: ReadonlySet<string> = new Set([
   'poolCreated',
   'liquidityAdded',
   'liquidityRemoved',
+  'programEvent',
+  'programInstruction',
+  'programAccount',
 ] satisfies StreamEvent['type'][]);
 
 /** What an entry of the log says about an event, or about slots. */

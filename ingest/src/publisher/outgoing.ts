@@ -1,6 +1,7 @@
 import type { PoolNews } from '@sluice/shared/market/pools/pool-news.ts';
 import type { SlotVerdict } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import type { MarketStreamEvent, TokenMetadataEvent } from '@sluice/shared/wire/events/events.ts';
+import type { ProgramRecord } from '@sluice/shared/wire/events/program-events.ts';
 import {
   accountTradesTopic,
   allPoolsTopic,
@@ -9,6 +10,7 @@ import {
   newTokensTopic,
   poolsTopic,
   pricesTopic,
+  programsTopic,
   tradesTopic,
 } from '@sluice/shared/wire/stream/topics.ts';
 
@@ -36,8 +38,11 @@ export interface OutgoingPool extends PoolNews {
   readonly ts: { readonly received: number; published: number };
 }
 
+/** An event of ingest in the log. */
+export type LoggedEvent = PublishableEvent | ProgramRecord;
+
 /** An item that waits to be published. */
-export type Outgoing = PublishableEvent | SlotNews | OutgoingPool;
+export type Outgoing = LoggedEvent | SlotNews | OutgoingPool;
 
 /** Retracts an event, on the topics that carried it. */
 export interface Retraction {
@@ -51,7 +56,7 @@ export interface Retraction {
 export type LogItem = Outgoing | Retraction;
 
 /** Whether the item is an event that clients get. */
-export function isEvent(item: LogItem): item is PublishableEvent {
+export function isEvent(item: LogItem): item is LoggedEvent {
   return item.type !== 'slots' && item.type !== 'retract' && item.type !== 'pool';
 }
 
@@ -63,7 +68,7 @@ export const metadataIdOf = (creationId: string): string => creationId + metadat
 /** The reverse of `metadataIdOf`. */
 export const creationIdOf = ({ id }: TokenMetadataEvent): string => id.slice(0, -metadataEnding.length);
 
-export function topicsOf(event: PublishableEvent): string[] {
+export function topicsOf(event: LoggedEvent): string[] {
   switch (event.type) {
     case 'trade':
       return [allTradesTopic, tradesTopic(event.mint), accountTradesTopic(event.trader)];
@@ -78,5 +83,9 @@ export function topicsOf(event: PublishableEvent): string[] {
     case 'liquidityAdded':
     case 'liquidityRemoved':
       return [allPoolsTopic, poolsTopic(event.mint)];
+    case 'programEvent':
+    case 'programInstruction':
+    case 'programAccount':
+      return [programsTopic(event.program)];
   }
 }

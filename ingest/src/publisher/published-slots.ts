@@ -5,7 +5,7 @@ import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
 import { allTradesTopic } from '@sluice/shared/wire/stream/topics.ts';
 import { readRecord, type LogRecord } from './log-tail.ts';
 import { creationIdOf, isEvent, topicsOf } from './outgoing.ts';
-import type { LogItem, Outgoing, PublishableEvent, SlotContents, SlotNews } from './outgoing.ts';
+import type { LogItem, Outgoing, LoggedEvent, SlotContents, SlotNews } from './outgoing.ts';
 
 /** Published events of undecided slots: minutes at full load. Above this limit, the oldest slot is forgotten, and counted. */
 const maxOpen = 100_000;
@@ -61,7 +61,7 @@ export class PublishedSlots {
   readonly #undecided = new Set<number>();
   /** Slots up to here are treated as confirmed if no verdict names them. */
   #decidedTo: number;
-  #held: PublishableEvent[] = [];
+  #held: LoggedEvent[] = [];
   /** The first slot that the tail has completely; 0 if the tail is the whole log, infinite if it has no event of a slot. */
   readonly since: number;
   readonly #completeTo: number;
@@ -133,7 +133,7 @@ export class PublishedSlots {
     for (const one of refused) if (isEvent(one)) this.#remove(one.id);
   }
 
-  #admit(event: PublishableEvent, into: LogItem[]): void {
+  #admit(event: LoggedEvent, into: LogItem[]): void {
     const { id, slot, commitment } = event;
     const isSure = commitment !== 'processed';
     const at = this.#slotOf(id);
@@ -154,7 +154,7 @@ export class PublishedSlots {
     } else this.#hold(event);
   }
 
-  #hold(event: PublishableEvent): void {
+  #hold(event: LoggedEvent): void {
     if (this.#held.length < maxHeld) this.#held.push(event);
     else this.#counts.forgotten++;
   }
@@ -163,13 +163,13 @@ export class PublishedSlots {
    * Whether the log had time to get an event that its tail does not show. A complete slot lacks only events that are read late. Metadata
    * may come any time after the creation: unless the tail has the creation, the previous leader may have published both.
    */
-  #isBeforeTail(event: PublishableEvent): boolean {
+  #isBeforeTail(event: LoggedEvent): boolean {
     if (event.slot >= this.since) return false;
     if (event.type === 'tokenMetadata') return this.#slotOf(creationIdOf(event)) === undefined;
     return event.late !== true && event.slot <= this.#completeTo;
   }
 
-  #publish(event: PublishableEvent, into: LogItem[]): void {
+  #publish(event: LoggedEvent, into: LogItem[]): void {
     const { id, slot, commitment } = event;
     this.#recent.set(id, slot);
     if (commitment === 'processed' && this.#fates.get(slot) !== 'alive') this.#openAt(slot, id, topicsOf(event));
@@ -255,13 +255,13 @@ export class PublishedSlots {
   }
 
   /** Whether it is known that the confirmed block of the event's slot has its transaction. The creation's event proves it for metadata. */
-  #isKnown(event: PublishableEvent): boolean {
+  #isKnown(event: LoggedEvent): boolean {
     if (this.#contents.has(event.slot)) return true;
     return event.type === 'tokenMetadata' && this.#slotOf(creationIdOf(event)) === event.slot;
   }
 
   /** Whether the confirmed block of the event's slot is known, and lacks its transaction. */
-  #isLacking({ slot, signature }: PublishableEvent): boolean {
+  #isLacking({ slot, signature }: LoggedEvent): boolean {
     const contents = this.#contents.get(slot);
     return contents !== undefined && contents !== 'unread' && signature !== null && !contents.has(signature);
   }

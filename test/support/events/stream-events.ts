@@ -24,6 +24,7 @@ import {
   newTokensTopic,
   poolsTopic,
   pricesTopic,
+  programsTopic,
   tradesTopic,
 } from '@sluice/shared/wire/stream/topics.ts';
 
@@ -216,6 +217,10 @@ function topicsOf(event: StreamEvent): string[] {
       return [allPoolsTopic, poolsTopic(event.mint)];
     case 'candle':
       return [candlesTopic(event.mint, event.interval)];
+    case 'programEvent':
+    case 'programInstruction':
+    case 'programAccount':
+      return [programsTopic(event.program)];
     case 'order':
     case 'trigger':
     case 'position':

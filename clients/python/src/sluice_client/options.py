@@ -45,6 +45,8 @@ class SubscribeOptions(TypedDict, Generic[E], total=False):
 
     mints: Sequence[str] | None
     """Mints to follow. Required for prices and candles. Without `mints` and `accounts` you follow all trades; an empty list is refused."""
+    programs: Sequence[str] | None
+    """Programs to follow. Required for `programs`."""
     accounts: Sequence[str] | None
     """Wallets whose trades to follow. Only for trades."""
     interval: CandleInterval | None
@@ -110,11 +112,11 @@ def check_options(options: FilteredOptions[Any, Any]) -> None:
 
 def request_of(channel: Channel, options: FilteredOptions[Any, Any]) -> dict[str, Any]:
     """The fields of a subscribe command that are given. Raises a ValueError for wrong ones."""
-    mints, accounts = (_listed(name, options.get(name)) for name in ("mints", "accounts"))
+    programs, mints, accounts = (_listed(name, options.get(name)) for name in ("programs", "mints", "accounts"))
     if not mints and not accounts and (options.get("mints") is not None or options.get("accounts") is not None):
         raise ValueError("mints and accounts are empty. Leave them out to follow everything.")
     others = {name: options.get(name) for name in ("interval", "filter", "commitment", "snapshot", "last")}
-    fields = {"mints": mints, "accounts": accounts, **others}
+    fields = {"mints": mints or programs, "accounts": accounts, **others}
     request = {"channel": channel, **{name: value for name, value in fields.items() if value}}
     try:
         json.dumps(request, allow_nan=False)

@@ -304,7 +304,7 @@ class Subscription(AsyncIterator[E], Generic[E]):
             mints = [key for key in some if not key.startswith("@")]
             accounts = [key[1:] for key in some if key.startswith("@")]
             if mints:
-                command["mints"] = mints
+                command["programs" if request["channel"] == "programs" else "mints"] = mints
             if accounts:
                 command["accounts"] = accounts
             if since:

@@ -74,6 +74,12 @@ __all__ = [
     "PriceSolUsd",
     "PricesEvent",
     "PricesFilter",
+    "ProgramAccount",
+    "ProgramEvent",
+    "ProgramInstruction",
+    "ProgramInstructionAccount",
+    "ProgramsEvent",
+    "ProgramsFilter",
     "Quote",
     "QuoteAnswer",
     "QuoteBody",
@@ -134,7 +140,7 @@ __all__ = [
     "WhenTrailing",
 ]
 
-Channel = Literal["newTokens", "migrations", "trades", "prices", "candles", "pools", "orders"]
+Channel = Literal["newTokens", "migrations", "trades", "prices", "candles", "pools", "programs", "orders"]
 CandleInterval = Literal["1s", "5s", "15s", "1m", "5m", "15m", "1h", "4h", "1d"]
 Commitment = Literal["processed", "confirmed", "finalized"]
 ErrorCode = Literal["INVALID_REQUEST", "INVALID_MINT", "INSUFFICIENT_BALANCE", "SLIPPAGE_EXCEEDED", "TRANSACTION_EXPIRED", "SIMULATION_FAILED", "UNAUTHENTICATED", "FORBIDDEN", "NOT_FOUND", "METHOD_NOT_ALLOWED", "IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_MISMATCH", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "RATE_LIMIT", "INTERNAL", "UPSTREAM_UNAVAILABLE", "TRADING_HALTED", "DRAINING", "SLOW_CONSUMER"]
@@ -772,6 +778,104 @@ class Candle(TypedDict):
     """Both."""
     closed: bool
     """The interval is over. If one of its trades comes late or is retracted, the candle is sent again, with `closed` true."""
+
+
+class ProgramEvent(TypedDict):
+    """An event of a program with an IDL, from its log or a call to itself."""
+
+    type: Literal["programEvent"]
+    id: str
+    """`<signature>:<instruction path>` as for trades, then `.event` or `.call`; of an account, `<address>:<slot>.account`. Unique, and the same from every source."""
+    program: str
+    """The program. Base58."""
+    programName: str
+    """Name of the program in its IDL. Several programs can have the same name."""
+    name: str
+    """Name of the event, the instruction or the account in the IDL."""
+    signature: str | None
+    """Signature of the transaction; null for an account."""
+    slot: int
+    """Slot."""
+    blockTime: int | None
+    """Block time, Unix seconds; null if it is unknown."""
+    commitment: Commitment
+    """Always `confirmed`, so no such event is ever retracted."""
+    ts: EventTimes
+    late: NotRequired[Literal[True]]
+    """Present and true if the transaction was missed and read from the history of the chain later."""
+    simulated: NotRequired[Literal[True]]
+    """Present and true for events of the simulated chain."""
+    data: Any
+    """Fields by their names in the IDL. Integers beyond 32 bits are decimal strings, addresses base58, `bytes` base64, an option its value or null, an enum `{"Variant": {…}}`. A field that an older record lacks is missing."""
+
+
+class ProgramInstructionAccount(TypedDict):
+    name: str | None
+    """Null behind the last named one."""
+    address: str
+    """Account. Base58."""
+
+
+class ProgramInstruction(TypedDict):
+    """An instruction of a program with an IDL, called by a transaction or by another program."""
+
+    type: Literal["programInstruction"]
+    id: str
+    """`<signature>:<instruction path>` as for trades, then `.event` or `.call`; of an account, `<address>:<slot>.account`. Unique, and the same from every source."""
+    program: str
+    """The program. Base58."""
+    programName: str
+    """Name of the program in its IDL. Several programs can have the same name."""
+    name: str
+    """Name of the event, the instruction or the account in the IDL."""
+    signature: str | None
+    """Signature of the transaction; null for an account."""
+    slot: int
+    """Slot."""
+    blockTime: int | None
+    """Block time, Unix seconds; null if it is unknown."""
+    commitment: Commitment
+    """Always `confirmed`, so no such event is ever retracted."""
+    ts: EventTimes
+    late: NotRequired[Literal[True]]
+    """Present and true if the transaction was missed and read from the history of the chain later."""
+    simulated: NotRequired[Literal[True]]
+    """Present and true for events of the simulated chain."""
+    data: Any
+    """Fields by their names in the IDL. Integers beyond 32 bits are decimal strings, addresses base58, `bytes` base64, an option its value or null, an enum `{"Variant": {…}}`. A field that an older record lacks is missing."""
+    accounts: list[ProgramInstructionAccount]
+    """Accounts in order."""
+
+
+class ProgramAccount(TypedDict):
+    """The new state of an account that a program with an IDL owns."""
+
+    type: Literal["programAccount"]
+    id: str
+    """`<signature>:<instruction path>` as for trades, then `.event` or `.call`; of an account, `<address>:<slot>.account`. Unique, and the same from every source."""
+    program: str
+    """The program. Base58."""
+    programName: str
+    """Name of the program in its IDL. Several programs can have the same name."""
+    name: str
+    """Name of the event, the instruction or the account in the IDL."""
+    signature: str | None
+    """Signature of the transaction; null for an account."""
+    slot: int
+    """Slot."""
+    blockTime: int | None
+    """Block time, Unix seconds; null if it is unknown."""
+    commitment: Commitment
+    """Always `confirmed`, so no such event is ever retracted."""
+    ts: EventTimes
+    late: NotRequired[Literal[True]]
+    """Present and true if the transaction was missed and read from the history of the chain later."""
+    simulated: NotRequired[Literal[True]]
+    """Present and true for events of the simulated chain."""
+    address: str
+    """The account. Base58."""
+    data: Any
+    """Fields by their names in the IDL. Integers beyond 32 bits are decimal strings, addresses base58, `bytes` base64, an option its value or null, an enum `{"Variant": {…}}`. A field that an older record lacks is missing."""
 
 
 class Fill(TypedDict):
@@ -2048,8 +2152,9 @@ TradesEvent = Trade | Retract
 PricesEvent = Price | Retract
 CandlesEvent = Candle | Retract
 PoolsEvent = PoolCreated | LiquidityAdded | LiquidityRemoved | Retract
+ProgramsEvent = ProgramEvent | ProgramInstruction | ProgramAccount | Retract
 OrdersEvent = Order | Trigger | PositionChange | Retract
-Event = NewTokensEvent | MigrationsEvent | TradesEvent | PricesEvent | CandlesEvent | PoolsEvent | OrdersEvent
+Event = NewTokensEvent | MigrationsEvent | TradesEvent | PricesEvent | CandlesEvent | PoolsEvent | ProgramsEvent | OrdersEvent
 
 
 class NewTokensFilter(TypedDict):
@@ -2127,6 +2232,17 @@ class PoolsFilter(TypedDict):
     """Quote coin: `SOL`, `USDC` or its mint, or any of several."""
     commitment: NotRequired[Commitment]
     """The event was seen at this commitment or a higher one."""
+
+
+class ProgramsFilter(TypedDict):
+    kind: NotRequired[Literal["event", "instruction", "account"] | Sequence[Literal["event", "instruction", "account"]]]
+    """Kind of the record, or any of several."""
+    name: NotRequired[str | Sequence[str]]
+    """Name of the record in the IDL, or any of several."""
+    fields: NotRequired[dict[str, str | float | bool | None]]
+    """Fields of `data` with the value that each must have. `a.b` is the field `b` in the field `a`."""
+    account: NotRequired[str | Sequence[str]]
+    """The account itself, or an account of the instruction; any of several. An event passes if a field of it is this address."""
 
 
 class QuoteBody(TypedDict):

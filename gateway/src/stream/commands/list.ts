@@ -60,6 +60,7 @@ function addTopic(entries: Map<string, ListEntry>, key: string, topic: string, f
   const isOwn = 'own' in channels[channel];
   if (name === '' || isOwn) entry.all = true;
   else if (name.startsWith('@')) entry.accounts.push(name.slice(1));
+  else if (channel === 'programs') entry.programs.push(name);
   else entry.mints.push(name);
 }
 
@@ -69,6 +70,7 @@ function emptyEntry(channel: Channel, interval: ListEntry['interval'], filter: C
     channel,
     all: false,
     mints: [],
+    programs: [],
     accounts: [],
     ...(interval === undefined ? {} : { interval }),
     filter: fields,

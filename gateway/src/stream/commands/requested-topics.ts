@@ -1,7 +1,7 @@
 import { isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import type { SubscribeCommand, UnsubscribeCommand } from '@sluice/shared/wire/stream/commands.ts';
 import type { RejectedKey } from '@sluice/shared/wire/stream/replies.ts';
-import { accountTradesTopic, candlesTopic, ordersTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
+import { accountTradesTopic, candlesTopic, ordersTopic, programsTopic, type Channel } from '@sluice/shared/wire/stream/topics.ts';
 import type { Connection } from '../session/connection.ts';
 
 /** A topic that a command names. `key` is null if the command names the whole channel. */
@@ -20,8 +20,10 @@ export function requestedTopics(
     return { requested: principal === null ? [] : [{ key: null, topic: ordersTopic(principal.keyId) }], rejected: [] };
   }
   const mints = 'mints' in command ? command.mints : undefined;
+  const programs = 'programs' in command ? command.programs : undefined;
   const accounts = 'accounts' in command ? command.accounts : undefined;
-  if (mints === undefined && accounts === undefined) return { requested: [{ key: null, topic: command.channel }], rejected: [] };
+  if (mints === undefined && accounts === undefined && programs === undefined)
+    return { requested: [{ key: null, topic: command.channel }], rejected: [] };
   const requested: RequestedTopic[] = [];
   const rejected: RejectedKey[] = [];
   const mintTopic = mintTopicOf(command);
@@ -31,6 +33,10 @@ export function requestedTopics(
   }
   for (const key of new Set(accounts)) {
     if (isAddress(key)) requested.push({ key, topic: accountTradesTopic(key) });
+    else rejected.push({ key, code: 'INVALID_REQUEST' });
+  }
+  for (const key of new Set(programs)) {
+    if (isAddress(key)) requested.push({ key, topic: programsTopic(key) });
     else rejected.push({ key, code: 'INVALID_REQUEST' });
   }
   return { requested, rejected };

@@ -5,7 +5,7 @@ import { frameBytes, frameHead, writeJsonFrame, writeMsgpackFrame } from '@sluic
 import type { Format, FrameHead } from '@sluice/shared/wire/stream/frames.ts';
 import { streamLimits } from '@sluice/shared/wire/stream/limits.ts';
 import type { Gap } from '@sluice/shared/wire/stream/replies.ts';
-import { isMarketTopic, slotLossGap, type History } from '../history/history.ts';
+import { concerns, slotLossGap, type History } from '../history/history.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
 import { Batcher } from './batcher.ts';
 import { encodeBytes } from './encode.ts';
@@ -242,7 +242,7 @@ export class Fanout {
   /** Reports lost slots to every follower of market topics. */
   onSlotLoss(loss: SlotLoss): void {
     for (const topic of [...this.#topics.values(), ...this.#confirmed.values()]) {
-      if (isMarketTopic(topic.topic)) this.#publishGap(topic, slotLossGap(topic.topic, topic.seq + 1, loss, this.#bus.epoch));
+      if (concerns(loss, topic.topic)) this.#publishGap(topic, slotLossGap(topic.topic, topic.seq + 1, loss, this.#bus.epoch));
     }
   }
 

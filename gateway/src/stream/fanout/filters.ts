@@ -11,7 +11,16 @@ import {
   type TokenMetadataEvent,
   type TradeEvent,
 } from '@sluice/shared/wire/events/events.ts';
-import type { Filter, MigrationFilter, NewTokenFilter, PoolFilter, PriceFilter, TradeFilter } from '@sluice/shared/wire/stream/filters.ts';
+import type { ProgramRecord } from '@sluice/shared/wire/events/program-events.ts';
+import type {
+  Filter,
+  MigrationFilter,
+  NewTokenFilter,
+  PoolFilter,
+  PriceFilter,
+  ProgramFilter,
+  TradeFilter,
+} from '@sluice/shared/wire/stream/filters.ts';
 import type { Channel } from '@sluice/shared/wire/stream/topics.ts';
 import type { ConfirmedSlots } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 
@@ -58,7 +67,7 @@ const mintsBySymbol: ReadonlyMap<string, string> = new Map([...quoteCoins.values
 
 /** The filter with the mints of quote coins in place of their symbols. */
 function withMints(filter: Filter): Filter {
-  const { quoteMint } = filter;
+  const { quoteMint } = filter as TradeFilter;
   if (quoteMint === undefined) return filter;
   const mintOf = (coin: string): string => mintsBySymbol.get(coin) ?? coin;
   return { ...filter, quoteMint: typeof quoteMint === 'string' ? mintOf(quoteMint) : quoteMint.map(mintOf) };
@@ -117,6 +126,39 @@ const poolTests: Tests<PoolFilter, PoolEvent> = {
   provider: (provider) => oneOf(provider, (event) => (event.type === 'poolCreated' ? event.creator : event.provider)),
 };
 
+const programKinds: Readonly<Record<string, string>> = {
+  programEvent: 'event',
+  programInstruction: 'instruction',
+  programAccount: 'account',
+};
+
+const programTests: Tests<ProgramFilter, ProgramRecord> = {
+  kind: (kind) => oneOf(kind, (event) => programKinds[event.type]!),
+  name: (name) => oneOf(name, (event) => event.name),
+  fields: (fields) => {
+    const tests = Object.entries(fields).map(([path, value]) => [path.split('.'), value] as const);
+    return (event) => tests.every(([path, value]) => valueAt(event.data, path) === value);
+  },
+  account: (account) => {
+    const accepted = new Set(typeof account === 'string' ? [account] : account);
+    return (event) => {
+      if (event.type === 'programAccount') return accepted.has(event.address);
+      if (event.type === 'programInstruction') return event.accounts.some(({ address }) => accepted.has(address));
+      return (
+        typeof event.data === 'object' && Object.values(event.data ?? {}).some((value) => typeof value === 'string' && accepted.has(value))
+      );
+    };
+  },
+};
+
+/** The field at a path; undefined if there is none. */
+function valueAt(data: unknown, path: readonly string[]): unknown {
+  return path.reduce((at: unknown, name) => {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+    return (at as Readonly<Record<string, unknown>>)[name];
+  }, data);
+}
+
 /** The types of the events that have the tested fields, and the tests of a channel. */
 const channelTests: Partial<Record<Channel, { readonly types: readonly string[]; readonly tests: object }>> = {
   trades: { types: ['trade'], tests: { ...commonTests, ...tradeTests } },
@@ -124,6 +166,7 @@ const channelTests: Partial<Record<Channel, { readonly types: readonly string[];
   prices: { types: ['price'], tests: { ...commonTests, ...priceTests } },
   migrations: { types: ['migration'], tests: { ...commonTests, ...migrationTests } },
   pools: { types: ['poolCreated', 'liquidityAdded', 'liquidityRemoved'], tests: { ...commonTests, ...poolTests } },
+  programs: { types: Object.keys(programKinds), tests: programTests },
 };
 
 function oneOf<Event>(accepted: string | readonly string[], valueOf: (event: Event) => string): (event: Event) => boolean {

@@ -220,9 +220,8 @@ export class History {
 
   /** All losses reported after frame `seq` of a topic, joined; null if there are none. If the frame is not retained, all known losses. */
   lossSince(topic: string, seq: number): SlotLoss | null {
-    if (this.#losses.length === 0 || !isMarketTopic(topic)) return null;
     const from = Math.max(this.oldestOffset ?? 0, this.read(topic, seq)?.offset ?? 0);
-    const losses = this.#losses.filter(({ offset }) => offset > from).map(({ loss }) => loss);
+    const losses = this.#losses.filter(({ offset, loss }) => offset > from && concerns(loss, topic)).map(({ loss }) => loss);
     return losses.length === 0 ? null : losses.reduce(joinLosses);
   }
 
@@ -280,9 +279,9 @@ export class History {
   }
 }
 
-/** Events of every topic come from the chain, except orders. */
-export function isMarketTopic(topic: string): boolean {
-  return !topic.startsWith(ordersPrefix);
+/** Whether a loss may have been of this topic. Events of every topic come from the chain, except orders. */
+export function concerns(loss: SlotLoss, topic: string): boolean {
+  return loss.topic === undefined ? !topic.startsWith(ordersPrefix) : loss.topic === topic;
 }
 
 /** The `gap` that reports a loss. No `seq` is missing: the next frame is `next`. */

@@ -9,7 +9,7 @@ import { writeFrame } from '../fanout/fanout.ts';
 import type { StreamStats } from '../fanout/stream-stats.ts';
 import type { BusPosition, Group } from '../fanout/topic-group.ts';
 import { LazyEvent } from '../history/lazy-event.ts';
-import { isMarketTopic, slotLossGap } from '../history/history.ts';
+import { concerns, slotLossGap } from '../history/history.ts';
 import { resumePoint, type ResumeParts } from './resume-point.ts';
 
 /** Frames replayed in one turn of the event loop, over all connections, each written from its record. Live frames are sent between the turns. */
@@ -124,7 +124,7 @@ export class CatchUps {
     for (const { client, group, next, awaitedEpoch } of this.#queue) {
       const { topic } = group.topic;
       // A client that comes from a later epoch was notified there of losses in an earlier one.
-      if (isMarketTopic(topic) && awaitedEpoch === null) this.#notify(client, slotLossGap(topic, next, loss, this.#parts.bus.epoch));
+      if (concerns(loss, topic) && awaitedEpoch === null) this.#notify(client, slotLossGap(topic, next, loss, this.#parts.bus.epoch));
     }
   }
 

@@ -171,7 +171,7 @@ const specs = {
   },
   IDL_DIR: {
     meaning:
-      'Folder of Anchor IDLs, `<program id>.json`. `sluice explain` and `GET /explain/{signature}` read the instructions, events and errors of these programs with them. For other programs they use the IDL that is published on chain.',
+      'Folder of Anchor IDLs, `<program id>.json`. Ingest publishes the events, instructions and accounts of these programs on the channel `programs`. `sluice explain` and `GET /explain/{signature}` read the instructions, events and errors of these programs with them. For other programs they use the IDL that is published on chain.',
     example: '/etc/sluice/idl',
   },
   IPFS_GATEWAYS: {

@@ -40,13 +40,16 @@ export interface SlotLoss {
   readonly to: number;
   /** Transactions that are known to be missing; at most `maxLostSignatures`. */
   readonly signatures: readonly string[];
+  /** Only records of this topic are missing. Absent: any event can be. */
+  readonly topic?: string;
 }
 
 const maxLostSignatures = 16;
 
 export function joinLosses(one: SlotLoss, other: SlotLoss): SlotLoss {
   const signatures = [...new Set([...one.signatures, ...other.signatures])].slice(0, maxLostSignatures);
-  return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to), signatures };
+  const topic = one.topic === other.topic && one.topic !== undefined ? { topic: one.topic } : {};
+  return { from: Math.min(one.from, other.from), to: Math.max(one.to, other.to), signatures, ...topic };
 }
 
 /** No channel has such a topic. */

@@ -12,6 +12,7 @@ export type ProgramName =
   | 'follower-thread'
   | 'answers-thread'
   | 'explain-process'
+  | 'programs-thread'
   | 'thread';
 
 /** Address of a compiled program. */

@@ -5,6 +5,7 @@ import { candleIntervalNames } from '../values/intervals.ts';
 import { OrderEvent } from '../orders/orders.ts';
 import { TriggerEvent } from '../orders/triggers.ts';
 import { PositionEvent } from '../orders/positions.ts';
+import { ProgramAccount, ProgramEvent, ProgramInstruction, type ProgramRecord } from './program-events.ts';
 import {
   Address,
   BlockTime,
@@ -348,6 +349,9 @@ export const eventSchemas = {
   liquidityAdded: LiquidityAddedEvent,
   liquidityRemoved: LiquidityRemovedEvent,
   candle: CandleEvent,
+  programEvent: ProgramEvent,
+  programInstruction: ProgramInstruction,
+  programAccount: ProgramAccount,
   order: OrderEvent,
   trigger: TriggerEvent,
   position: PositionEvent,
@@ -366,5 +370,5 @@ export type CandleEvent = Static<typeof CandleEvent>;
 export type RetractEvent = Static<typeof RetractEvent>;
 /** Events of the market. */
 export type MarketStreamEvent = TradeEvent | PriceEvent | NewTokenEvent | TokenMetadataEvent | MigrationEvent | PoolEvent | CandleEvent;
-export type StreamEvent = MarketStreamEvent | OrderEvent | TriggerEvent | PositionEvent | RetractEvent;
+export type StreamEvent = MarketStreamEvent | ProgramRecord | OrderEvent | TriggerEvent | PositionEvent | RetractEvent;
 export type Reserves = Static<typeof Reserves>;

@@ -41,6 +41,8 @@ const Keys = (what: string) =>
 const mints = Keys('Mints, base58. One of another form is listed in `rejected`.');
 const accounts = Keys('Wallets whose trades are requested, base58. One of another form is listed in `rejected`.');
 
+const programs = Keys('Programs whose records are requested, base58. One of another form is listed in `rejected`.');
+
 const Interval = Type.Enum([...candleIntervalNames], { description: 'Length of a candle.' });
 
 const subscribeCommon = {
@@ -93,6 +95,10 @@ export const subscribeSchemas = {
     commitment,
     filter: Type.Optional(filterSchemas.pools),
   }),
+  programs: subscribe('programs', 'Events, instructions and accounts of programs with an IDL in `IDL_DIR`, once they are confirmed.', {
+    programs,
+    filter: Type.Optional(filterSchemas.programs),
+  }),
   orders: subscribe('orders', 'Changes of the orders of this API key, when they are stored.', {}),
 } as const satisfies Record<Channel, unknown>;
 
@@ -110,6 +116,9 @@ export const unsubscribeSchemas = {
     { mints: Type.Optional(mints), interval: Type.Optional(Interval) },
   ),
   pools: unsubscribe('pools', 'Unsubscribes from these mints; without them, from the whole channel.', { mints: Type.Optional(mints) }),
+  programs: unsubscribe('programs', 'Unsubscribes from these programs; without them, from the whole channel.', {
+    programs: Type.Optional(programs),
+  }),
   orders: unsubscribe('orders', ofTheWhole, {}),
 } as const satisfies Record<Channel, unknown>;
 

@@ -63,12 +63,29 @@ export const PoolFilter = Titled('filter pools', {
   ...common,
 });
 
+const Scalar = Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Boolean(), Type.Null()]);
+export const ProgramFilter = Titled('filter programs', {
+  kind: OneOrMore(Type.Enum(['event', 'instruction', 'account']), 'Kind of the record, or any of several.'),
+  name: OneOrMore(Type.String({ minLength: 1, maxLength: 100 }), 'Name of the record in the IDL, or any of several.'),
+  fields: Type.Optional(
+    Type.Record(Type.String({ maxLength: 256 }), Scalar, {
+      maxProperties: streamLimits.filterValues,
+      description: 'Fields of `data` with the value that each must have. `a.b` is the field `b` in the field `a`.',
+    }),
+  ),
+  account: OneOrMore(
+    Address,
+    'The account itself, or an account of the instruction; any of several. An event passes if a field of it is this address.',
+  ),
+});
+
 export const filterSchemas = {
   newTokens: NewTokenFilter,
   migrations: MigrationFilter,
   trades: TradeFilter,
   prices: PriceFilter,
   pools: PoolFilter,
+  programs: ProgramFilter,
 } as const;
 
 export type TradeFilter = Static<typeof TradeFilter>;
@@ -76,7 +93,8 @@ export type NewTokenFilter = Static<typeof NewTokenFilter>;
 export type PriceFilter = Static<typeof PriceFilter>;
 export type MigrationFilter = Static<typeof MigrationFilter>;
 export type PoolFilter = Static<typeof PoolFilter>;
-export type Filter = TradeFilter | NewTokenFilter | PriceFilter | MigrationFilter | PoolFilter;
+export type ProgramFilter = Static<typeof ProgramFilter>;
+export type Filter = TradeFilter | NewTokenFilter | PriceFilter | MigrationFilter | PoolFilter | ProgramFilter;
 
 /** Bounds that no event can pass, by the name of the field. */
 export function impossibleBounds(filter: Filter): Readonly<Record<string, string>> {

@@ -94,6 +94,7 @@ export const SubscriptionsReply = reply(
         channel: Channel,
         all: Type.Boolean({ description: 'Whether the whole channel is followed, without mints and accounts.' }),
         mints: Keys,
+        programs: Keys,
         accounts: Keys,
         interval: Type.Optional(Type.Enum([...candleIntervalNames], { description: 'Of candles.' })),
         filter: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),

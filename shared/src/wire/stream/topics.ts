@@ -1,7 +1,7 @@
 import { isCandleInterval, type CandleInterval } from '../values/intervals.ts';
 
 /**
- * The channels that a client can subscribe to. `keys` lists what a client can follow on it, mints or accounts; a channel and a mint or account make a
+ * The channels that a client can subscribe to. `keys` lists what a client can follow on it: mints, accounts or programs. A channel and one of these make a
  * topic. With `own`, the topic is made from the API key of the subscriber, so only its connections can follow it.
  */
 export const channels = {
@@ -11,10 +11,16 @@ export const channels = {
   prices: { keys: ['mints'] },
   candles: { keys: ['mints'], interval: true },
   pools: { keys: ['mints'], all: true },
+  programs: { keys: ['programs'] },
   orders: { keys: [], own: true },
 } as const satisfies Record<
   string,
-  { readonly keys: readonly ('mints' | 'accounts')[]; readonly all?: boolean; readonly interval?: boolean; readonly own?: boolean }
+  {
+    readonly keys: readonly ('mints' | 'accounts' | 'programs')[];
+    readonly all?: boolean;
+    readonly interval?: boolean;
+    readonly own?: boolean;
+  }
 >;
 
 export type Channel = keyof typeof channels;
@@ -29,6 +35,7 @@ export const pricesTopic = (mint: string): string => `prices:${mint}`;
 export const allPoolsTopic = 'pools';
 export const poolsTopic = (mint: string): string => `pools:${mint}`;
 export const candlesTopic = (mint: string, interval: CandleInterval): string => `candles:${mint}:${interval}`;
+export const programsTopic = (program: string): string => `programs:${program}`;
 
 /** Events of orders of one API key. */
 export const ordersPrefix = 'orders:';

@@ -189,7 +189,7 @@ export const Epoch = text('^[0-9A-Za-z_-]{1,128}$', '01jd2q6m7x4f');
 
 const address = `${base58}{32,44}`;
 const interval = `(${candleIntervalNames.join('|')})`;
-export const topicPattern = `^(newTokens|migrations|trades(:@?${address})?|prices:${address}|pools(:${address})?|candles:${address}:${interval}|orders:[0-9A-Za-z]{10})$`;
+export const topicPattern = `^(newTokens|migrations|trades(:@?${address})?|prices:${address}|pools(:${address})?|candles:${address}:${interval}|programs:${address}|orders:[0-9A-Za-z]{10})$`;
 export const Topic = text(topicPattern, `trades:${exampleMint}`);
 
 // --- Addresses of the network.

@@ -135,6 +135,7 @@ function channelTable(): string {
     const topics = [
       ...(own === true ? [`${name}:<key id>`] : keys.length === 0 || all === true ? [name] : []),
       ...(keys.includes('mints') ? [`${name}:<mint>${interval === true ? ':<interval>' : ''}`] : []),
+      ...(keys.includes('programs') ? [`${name}:<program>`] : []),
       ...(keys.includes('accounts') ? [`${name}:@<account>`] : []),
     ];
     const names = [...keys, ...(interval === true ? ['interval'] : [])].map(code).join(', ');
