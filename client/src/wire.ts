@@ -967,6 +967,8 @@ export interface Order {
     /** Block time, Unix seconds; null if it is unknown. */
     readonly blockTime: number | null;
   } | null;
+  /** Present if the order is part of a bundle: the same for all of its orders. At the block engine, it is the id of the bundle. */
+  readonly bundleId?: string;
   /** Why the order failed, or expired with its simulated chain; null otherwise. */
   readonly error: {
     /** From the table of errors. */
@@ -1326,6 +1328,8 @@ export interface BatchSell {
 export interface BatchBody {
   /** The fields of `/trade/buy` or `/trade/sell`, and `side`. Orders of different wallets are placed at the same time. Orders of one wallet are placed one after the other, in this order. */
   readonly orders: readonly (BatchBuy | BatchSell)[];
+  /** True: at most 5 orders, which land together in one block or not at all. They are sent as one bundle to the block engine (`JITO_URL`), and the last one pays its tip. */
+  readonly bundle?: boolean;
 }
 
 export interface TriggerBody {
@@ -1777,6 +1781,8 @@ export interface TradeAnswer {
     /** The same in SOL. UI number (float64). */
     readonly tipUi?: number;
   };
+  /** Present if the order is part of a bundle: the same for all of its orders. At the block engine, it is the id of the bundle. */
+  readonly bundleId?: string;
   /** Last block height at which the transaction can land; null if nothing is sent. */
   readonly lastValidBlockHeight: number | null;
   /** The simulation that the transaction passed; null if there was none. */
@@ -1832,7 +1838,7 @@ export interface RefusedOrder {
 }
 
 export interface BatchAnswer {
-  /** One entry for each order, in the order of the request: the answer of the order, or why it was not placed. */
+  /** One entry for each order, in the order of the request: the answer of the order, or why it was not placed. If a bundle is refused, the answer is an error, whose `details` name the order. */
   readonly results: readonly (TradeAnswer | RefusedOrder)[];
 }
 
@@ -1890,6 +1896,8 @@ export interface OrderObject {
     /** Block time, Unix seconds; null if it is unknown. */
     readonly blockTime: number | null;
   } | null;
+  /** Present if the order is part of a bundle: the same for all of its orders. At the block engine, it is the id of the bundle. */
+  readonly bundleId?: string;
   /** Why the order failed, or expired with its simulated chain; null otherwise. */
   readonly error: {
     /** From the table of errors. */

@@ -215,13 +215,10 @@ describe('a batch', () => {
           return { answer: { orderId: `ord_${at}` } as TradeAnswer, isReplay: false };
         };
         const log = { error: () => undefined };
-        const place = createPlaceBatch({ placeOrder, orders: world.store.orders, signal: new AbortController().signal, log });
+        const placeBundle = () => Promise.reject(new Error('there is no bundle'));
+        const place = createPlaceBatch({ placeOrder, placeBundle, orders: world.store.orders, signal: new AbortController().signal, log });
         const owner = { keyId: 'key', accountId: null };
-        const outcome = await place(
-          owner,
-          of.map(({ wallet }, at) => request(String(wallet), at)),
-          null,
-        );
+        const outcome = await place(owner, { kind: 'separate', requests: of.map(({ wallet }, at) => request(String(wallet), at)) }, null);
         if ('error' in outcome) throw new Error(outcome.error);
         const expected = of.map(({ fails }, at) =>
           fails === 0

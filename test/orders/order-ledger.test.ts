@@ -72,8 +72,9 @@ describe.each(storeKinds)('the ledger of orders in %s', (kind) => {
   it('gives up on an order that changes each time before its own change is stored', async () => {
     const order = await stored();
     const tries: number[] = [];
-    const restless: Pick<OrderTable, 'insert' | 'advanceAll'> = {
+    const restless: Pick<OrderTable, 'insert' | 'insertAll' | 'advanceAll'> = {
       insert: () => Promise.reject(new Error('not asked')),
+      insertAll: () => Promise.reject(new Error('not asked')),
       advanceAll: async (advances) =>
         advances.map(({ order: { version } }) => {
           tries.push(version);

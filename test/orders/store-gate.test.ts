@@ -104,7 +104,7 @@ describe('orders', () => {
   it('are not signed because of an order or a probe that began before the refusal', async () => {
     let give: (outcome: InsertOutcome) => void;
     await orders(1, 'accepts');
-    const slow = gate.store(() => new Promise((resolve) => (give = resolve)));
+    const slow = gate.store(() => new Promise<InsertOutcome>((resolve) => (give = resolve)));
     await clock.pass(10);
     expect(await orders(1, 'refuses')).toBe(1);
     give!(taken);
@@ -125,7 +125,7 @@ describe('orders', () => {
     await clock.pass(200);
     expect(await gate.mayStore()).toBe(true);
     let give: (outcome: InsertOutcome) => void;
-    const slow = gate.store(() => new Promise((resolve) => (give = resolve)));
+    const slow = gate.store(() => new Promise<InsertOutcome>((resolve) => (give = resolve)));
     await clock.pass(60_000);
     expect(await gate.mayStore()).toBe(false);
     give!(taken);

@@ -76,6 +76,10 @@ function tradeAtRandom(chain: SimChain, coin: QuotedCoin, random: ReturnType<typ
     expect(tradeOnChain(chain, coin, name, trade, tighter).err).not.toBeNull();
   }
   expectSame(quote, tradeOnChain(chain, coin, name, trade, boundOf(trade, quote)));
+  // What the quote says of the pool afterwards equals the chain's own state.
+  const [left, next] = [pool.after!(quote)!, poolOf(chain, coin.mint).pool];
+  for (const further of [trade, { exact: 'quoteIn', amount: 12_345_678n }, { exact: 'baseOut', amount: 9_876_543_210n }] as const)
+    expect(left.quote(further, atAnyTime)).toEqual(next.quote(further, atAnyTime));
   return true;
 }
 

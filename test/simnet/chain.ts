@@ -99,6 +99,19 @@ export type SendOutcome =
   | { readonly ok: true; readonly signature: string }
   | { readonly ok: false; readonly code: number; readonly message: string; readonly data?: unknown };
 
+/** A block engine. A bundle lands whole, in one block and in its order, or not at all. A fork that dies can leave a part of it. */
+export interface BundleEngine {
+  /** Refuses a bundle like `Chain.send`. What becomes of an accepted one is not reported. */
+  send(transactions: readonly DecodedBundle[]): SendOutcome;
+  /** What each transaction would do after those before it, up to the first that fails. Signatures are not checked. */
+  simulate(transactions: readonly DecodedTransaction[]): readonly Execution[];
+}
+
+export interface DecodedBundle {
+  readonly wire: Uint8Array;
+  readonly decoded: DecodedTransaction;
+}
+
 export interface Chain {
   /** As in a cluster: each new chain has another one. */
   readonly genesisHash: string;
@@ -122,6 +135,8 @@ export interface Chain {
    */
   send(wire: Uint8Array, options?: SendOptions): SendOutcome;
   simulate(wire: Uint8Array, options?: SimulateOptions): Execution;
+  /** Null: this chain has no block engine. */
+  readonly bundles: BundleEngine | null;
   transaction(signature: string): TransactionRecord | null;
   /** Newest first. `until` and `before` are signatures. */
   signaturesFor(

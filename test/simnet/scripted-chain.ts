@@ -98,6 +98,8 @@ export class ScriptedChain implements Chain {
     return this.sendOutcome ?? { ok: true, signature: decoded.kind === 'decoded' ? (decoded.signatures[0] ?? '') : '' };
   }
 
+  readonly bundles = null;
+
   simulate(): Execution {
     return this.simulation;
   }

@@ -1,6 +1,6 @@
 import { verifySignature } from '@sluice/shared/solana/addresses/keypair.ts';
 import { decodeTransaction, signatureFromText, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
-import type { Execution, SendOptions, SendOutcome } from './chain.ts';
+import type { DecodedBundle, Execution, SendOptions, SendOutcome } from './chain.ts';
 import { transactionErrorText } from './runtime/error-texts.ts';
 import { messageKeys } from './runtime/message.ts';
 
@@ -16,6 +16,8 @@ export interface Queued {
   readonly wire: Uint8Array;
   readonly transaction: DecodedTransaction;
   readonly signature: string;
+  /** The others of its bundle, which land together with it, or not at all. */
+  readonly others?: readonly Queued[];
 }
 
 interface QueueParts {
@@ -63,6 +65,18 @@ export class SendQueue {
     this.#queue.push({ wire, transaction, signature });
     this.#waiting.set(signature, wire);
     return { ok: true, signature };
+  }
+
+  /** Queues a bundle. Transactions that wait alone already remain in the queue. */
+  sendBundle(bundle: readonly DecodedBundle[]): SendOutcome {
+    const all = bundle.map(({ wire, decoded }): Queued => ({ wire, transaction: decoded, signature: decoded.signatures[0] ?? '' }));
+    const [first, ...others] = all;
+    if (first === undefined) return { ok: false, code: rpcCode.invalidParams, message: 'a bundle has at least one transaction' };
+    if (!all.every(({ transaction }) => signaturesHold(transaction)))
+      return { ok: false, code: rpcCode.signatureFailure, message: 'Transaction signature verification failure' };
+    if (this.#queue.length >= maxQueued) return { ok: false, code: rpcCode.overloaded, message: 'too many transactions wait for a block' };
+    this.#queue.push({ ...first, others });
+    return { ok: true, signature: first.signature };
   }
 
   /** The next transactions of a block. They count as waiting until `included`. */

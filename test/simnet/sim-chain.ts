@@ -6,6 +6,7 @@ import { clockSysvar, usdcMint } from '@sluice/shared/solana/well-known.ts';
 import type { DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type {
   Block,
+  BundleEngine,
   ChainAccount,
   ChainListener,
   Execution,
@@ -30,7 +31,8 @@ import { otherQuoteCoin } from './programs/quote-coins.ts';
 import { memoInstruction } from './programs/memo.ts';
 import { programTable } from './programs/table.ts';
 import { airdropInstructions } from './programs/airdrop.ts';
-import { executeTransaction, refusedTransaction, type Outcome } from './runtime/execute.ts';
+import { executeTransaction, refusedTransaction, unreadableExecution, type Outcome } from './runtime/execute.ts';
+import { bundleEngine, inTurn } from './runtime/in-turn.ts';
 import { requeued, SendQueue, signaturesHold, type Queued } from './send-queue.ts';
 
 /** Blocks from the newest to the one that counts as confirmed. */
@@ -186,6 +188,10 @@ class SimChain implements MarketChain {
     return this.#preview(transaction, options.replaceRecentBlockhash === true).execution;
   }
 
+  get bundles(): BundleEngine {
+    return bundleEngine(this.#queue, this.account.bind(this), (transaction, account) => this.#preview(transaction, false, account));
+  }
+
   transaction(signature: string): TransactionRecord | null {
     return this.#history.transaction(signature);
   }
@@ -282,14 +288,14 @@ class SimChain implements MarketChain {
   }
 
   /** What a transaction would do in a bank after the newest block. Signatures are not checked. */
-  #preview(transaction: DecodedTransaction, anyBlockhash: boolean): Outcome {
+  #preview(transaction: DecodedTransaction, anyBlockhash: boolean, account = (address: string) => this.account(address)): Outcome {
     const newest = this.#newest();
     const seen = this.#history.transaction(transaction.signatures[0] ?? '') !== null;
     if (!anyBlockhash) {
       if (!this.isBlockhashValid(transaction.recentBlockhash)) return refusedTransaction(transaction, 'BlockhashNotFound');
       if (seen) return refusedTransaction(transaction, 'AlreadyProcessed');
     }
-    return this.#run({ ...this.#bank(newest.slot, newest.blockTime), account: (address) => this.account(address) }, transaction);
+    return this.#run({ ...this.#bank(newest.slot, newest.blockTime), account }, transaction);
   }
 
   #openSlot(): OpenBank {
@@ -308,13 +314,20 @@ class SimChain implements MarketChain {
   #execute(open: OpenBank): void {
     const next = open.left.shift();
     if (next === undefined) return;
-    const { slot, blockTime, parent, records, paid } = open;
-    const { wire, transaction, signature } = next;
-    const height = parent.blockHeight + 1;
-    this.#queue.included(signature);
-    if (!this.#blockhashes.isValidAt(transaction.recentBlockhash, height) || this.#history.transaction(signature) !== null) return;
-    const outcome = this.#run(this.#bank(slot, blockTime), transaction);
-    if (!outcome.landed) return;
+    const all = [next, ...(next.others ?? [])];
+    for (const { signature } of all) this.#queue.included(signature);
+    const isValid = (blockhash: string): boolean => this.#blockhashes.isValidAt(blockhash, open.parent.blockHeight + 1);
+    if (!all.every((one) => isValid(one.transaction.recentBlockhash) && this.#history.transaction(one.signature) === null)) return;
+    const bank = this.#bank(open.slot, open.blockTime);
+    const transactions = all.map(({ transaction }) => transaction);
+    const outcomes = inTurn(transactions, bank.account, (transaction, account) => this.#run({ ...bank, account }, transaction));
+    // A transaction that fails alone is in the block; a bundle with one is not.
+    if (outcomes.some(({ landed, execution }) => !landed || (all.length > 1 && execution.err !== null))) return;
+    for (const [at, one] of all.entries()) this.#include(open, one, outcomes[at]!);
+  }
+
+  #include(open: OpenBank, { wire, transaction, signature }: Queued, outcome: Outcome): void {
+    const { slot, blockTime, records, paid } = open;
     for (const [address, account] of outcome.commit) this.#store.set(address, account);
     open.fees += outcome.fee;
     paid.push({ unitPrice: outcome.unitPrice, writable: outcome.keys.filter((key) => key.writable).map((key) => key.address) });
@@ -394,21 +407,6 @@ class SimChain implements MarketChain {
     }
   }
 }
-
-const unreadableExecution: Execution = {
-  err: 'SanitizeFailure',
-  logs: [],
-  unitsConsumed: 0,
-  fee: 0n,
-  innerInstructions: [],
-  accountKeys: [],
-  preBalances: [],
-  postBalances: [],
-  preTokenBalances: [],
-  postTokenBalances: [],
-  returnData: null,
-  written: new Map(),
-};
 
 export type { SimChain };
 

@@ -83,6 +83,9 @@ export class FaultyChain implements Chain {
   simulate(...args: Parameters<Chain['simulate']>): ReturnType<Chain['simulate']> {
     return this.base.simulate(...args);
   }
+  get bundles(): Chain['bundles'] {
+    return this.base.bundles;
+  }
   recentPriorityFees(accounts: readonly string[]): ReturnType<Chain['recentPriorityFees']> {
     return this.base.recentPriorityFees(accounts);
   }

@@ -138,6 +138,8 @@ class RecordedChain implements ReplayChain {
     return { ok: false, code: -32002, message: 'A replay accepts no transactions', data };
   }
 
+  readonly bundles = null;
+
   simulate(): Execution {
     return {
       err: maintenance,

@@ -34,6 +34,22 @@ export interface Outcome {
 
 const noAccounts: ReadonlyMap<string, ChainAccount> = new Map();
 
+/** Of bytes that are not a transaction. */
+export const unreadableExecution: Execution = {
+  err: 'SanitizeFailure',
+  logs: [],
+  unitsConsumed: 0,
+  fee: 0n,
+  innerInstructions: [],
+  accountKeys: [],
+  preBalances: [],
+  postBalances: [],
+  preTokenBalances: [],
+  postTokenBalances: [],
+  returnData: null,
+  written: new Map(),
+};
+
 function refused(keys: readonly MessageKey[], err: TransactionErrorJson): Outcome {
   const execution: Execution = {
     err,

@@ -12,6 +12,16 @@ export type Tampering = (call: NodeCall, answer: () => Promise<unknown>) => Prom
 export const silent: unique symbol = Symbol('no answer');
 export const cut: unique symbol = Symbol('cut');
 
+/** A JSON-RPC error as the answer. */
+export class NodeFault {
+  readonly code: number;
+  readonly message: string;
+
+  constructor(code: number, message: string) {
+    [this.code, this.message] = [code, message];
+  }
+}
+
 /** A node in front of an honest one that lies, is silent, or fails, as the test decides. */
 export interface TamperedNode {
   readonly url: string;
@@ -57,6 +67,10 @@ export async function startTamperedNode(rpcUrl: string): Promise<TamperedNode> {
     }
     const whole = received as Answered | null;
     response.setHeader('content-type', 'application/json');
+    if (result instanceof NodeFault) {
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: result.code, message: result.message } }));
+      return;
+    }
     response.end(JSON.stringify(whole !== null && result === whole.result ? whole : { jsonrpc: '2.0', id, result }));
   }
 

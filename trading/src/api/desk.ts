@@ -18,11 +18,12 @@ import { followStoredOrders } from '../follow/storing/follow-stored.ts';
 import { ThreadedFollower } from '../follow/thread/threaded-follower.ts';
 import { createOrderLedger } from '../model/order-ledger.ts';
 import type { OrderPublisher } from '../model/order-publisher.ts';
+import type { BundleWatch } from '../model/bundle-watch.ts';
 import type { OrderStats } from '../model/order-stats.ts';
 import { knownChain, type ChainIdentity } from '../nodes/chain-identity.ts';
 import type { SendNode } from '../nodes/nodes.ts';
-import type { SendFirst } from '../place/first-send.ts';
-import { createPlaceBatch } from '../place/batch/place-batch.ts';
+import type { SendBundle, SendFirst } from '../place/first-send.ts';
+import { openBatches } from '../place/batch/place-batch.ts';
 import { createPlaceOrder } from '../place/place-order.ts';
 import { StoreGate } from '../place/store-gate.ts';
 import { createSendSigned } from '../place/send-signed.ts';
@@ -55,6 +56,7 @@ export interface DeskParts {
   readonly signer: Pick<SigningProcess, 'sign' | 'judge'>;
   readonly wallets: WalletAccess;
   readonly sendFirst: SendFirst;
+  readonly sendBundle: SendBundle;
   readonly bus: Bus;
   readonly keystore: string;
   /** Name of the lease of the positions: unique among the stores that share the bus. */
@@ -66,6 +68,7 @@ export interface DeskParts {
   readonly triggerStats: TriggerStats;
   /** Whether this gateway has the trading role at this moment; false while Redis does not answer. */
   readonly holdsRole: () => boolean;
+  readonly bundleWatch: BundleWatch;
   /** Price of SOL in USD; null if it is unknown. */
   readonly solUsd: () => number | null;
   /** The desk claims the orders of other gateways at once, because no other gateway holds the trading role any more. */
@@ -92,6 +95,7 @@ export function openDesk(of: DeskParts) {
   const onChange = (order: PublishedOrder, landedSlot: number | null = null): void => {
     ownOrders.noteChange(order, landedSlot, view);
     stats.changed(order);
+    of.bundleWatch.note(order);
     publisher.publish(order);
     triggers.engine.noteOrder(order);
     if (endStates.has(order.state)) positions.orderEnded();
@@ -109,7 +113,8 @@ export function openDesk(of: DeskParts) {
   });
   const parts = { ...of, venues, state, ownOrders, builder, simulator, endpoints: nodes.length, mode, orders, ledger, follower };
   const storeGate = new StoreGate({ probe: () => orders.probe(), clock, log });
-  const placeOrder = createPlaceOrder({ ...parts, paper, storeGate, laneTips: laneTips(broadcast), maxDayLamports: limits.maxDayLamports });
+  const placeParts = { ...parts, paper, storeGate, laneTips: laneTips(broadcast), maxDayLamports: limits.maxDayLamports };
+  const placeOrder = createPlaceOrder(placeParts);
   const triggers = openTriggers({
     ...parts,
     placeOrder,
@@ -119,7 +124,7 @@ export function openDesk(of: DeskParts) {
   });
   const endpoints = [
     ...tradeEndpoints({ ...parts, placeOrder, sendSigned: createSendSigned(parts) }),
-    batchEndpoint({ venues, placeBatch: createPlaceBatch({ placeOrder, orders, signal, log }) }),
+    batchEndpoint({ venues, placeBatch: openBatches({ ...placeParts, placeOrder, newestSlot, signal }) }),
     ...triggerEndpoints({
       ...parts,
       desk: triggers.desk,

@@ -22,6 +22,7 @@ const openStates = storedStates.filter((state) => !endStates.has(state));
 /** What a trading gateway reports about its orders. */
 export interface OrderReport {
   readonly stats: OrderStats;
+  readonly brokenBundles: number;
   readonly mode: keyof typeof modes;
   /** The operator has halted trading, or it is unknown whether trading is halted. */
   readonly halted: boolean;
@@ -93,7 +94,7 @@ function orderStatus({ stats, open }: OrderReport): NonNullable<AnswerOf<typeof 
 
 /** For `/metrics`. Labels are states and steps of an order, lanes and endpoints; all of them are bounded. */
 function orderMetrics(report: OrderReport): Metric[] {
-  const { stats, mode, halted, role, follow, state, lanes, simulator, signer } = report;
+  const { stats, brokenBundles, mode, halted, role, follow, state, lanes, simulator, signer } = report;
   const { counters: follower, openByState } = follow;
   const byState = (of: 'orders' | 'oldestMs') => openStates.map((name) => [name, openByState.get(name)?.[of] ?? 0] as const);
   const oldest = byState('oldestMs').map(([name, ms]) => [name, ms / 1e3] as const);
@@ -123,6 +124,7 @@ function orderMetrics(report: OrderReport): Metric[] {
     ['orders_finalized_total', 'Orders that ended filled.', stats.ended.finalized],
     ['orders_failed_total', 'Orders that ended failed.', stats.ended.failed],
     ['orders_expired_total', 'Orders that ended expired: they cannot land any more.', stats.ended.expired],
+    ['orders_broken_bundles_total', 'Bundles of which some orders landed and others did not.', brokenBundles],
     ['orders_executed_total', 'Orders that were sent, and whose steps were measured.', stats.stepsUs.total.count],
     ['orders_step_seconds', 'Time of a step of an order that was sent.', { step: Object.fromEntries(steps) }],
     ['orders_simulation_passed_total', 'Simulations that passed.', simulator.passed],

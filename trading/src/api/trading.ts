@@ -30,6 +30,7 @@ import type { Hub } from '@sluice/gateway/stream/hub.ts';
 import type { OrderAnswer, OrderCall } from './order-call.ts';
 import { openDesk, type TradingDesk } from './desk.ts';
 import { OrderPublisher } from '../model/order-publisher.ts';
+import { BundleWatch } from '../model/bundle-watch.ts';
 import { OrderStats } from '../model/order-stats.ts';
 import { watchChainIdentity } from '../nodes/chain-identity.ts';
 import type { LogWatchParts } from '../triggers/engine/log-watch.ts';
@@ -44,8 +45,8 @@ import { createWalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
 import { readSecretKey } from '../signer/custody/secret-key-text.ts';
 import { createTradingRole, roleName, type RoleReport, type TradingRole } from './role/trading-role.ts';
 import { positionsBinding } from '../positions/positions-endpoint.ts';
-import type { SendFirst } from '../place/first-send.ts';
-import { firstRound, createLanes } from '../send/lanes.ts';
+import type { SendBundle, SendFirst } from '../place/first-send.ts';
+import { firstRound, firstRoundOfBundle, createLanes } from '../send/lanes.ts';
 
 /** How long `start` waits until the open orders are loaded. After that it resolves anyway, because the gateway can serve reads without them. */
 const followStoredWithinMs = 3_000;
@@ -153,9 +154,11 @@ function openParts({ config, rpc, custody, store, bus, events, simulated, log }:
   const signer = mode === 'live' ? new SigningProcess({ store, ...custody, signerSocket, signerDir, limits, halt, log }) : noSigner;
   const lanes = createLanes({ nodes, ...broadcast, maySend: () => !halt.halted, signal });
   const sendFirst: SendFirst = (signature, wire, blockEngineOnly) => firstRound(signature, wire, lanes, blockEngineOnly);
+  const sendBundle: SendBundle = (bundle) => firstRoundOfBundle(bundle, lanes);
   return {
     gatewayId,
     sendFirst,
+    sendBundle,
     nodes,
     halt,
     signer,
@@ -163,6 +166,7 @@ function openParts({ config, rpc, custody, store, bus, events, simulated, log }:
     publisher: new OrderPublisher({ bus, events, simulated, log }),
     stats: new OrderStats(),
     triggerStats: new TriggerStats(),
+    bundleWatch: new BundleWatch(log),
     wallets: createWalletAccess(store.wallets, custody.keystore),
   };
 }
@@ -224,7 +228,7 @@ function createTrading(options: TradingParts) {
   const life = new AbortController();
   const { trading: mode } = config;
   const { gatewayId, ...parts } = openParts(options, life.signal);
-  const { nodes, halt, signer, lanes, publisher, stats, triggerStats } = parts;
+  const { nodes, halt, signer, lanes, publisher, stats, triggerStats, bundleWatch } = parts;
   const taking = new AbortController();
   const chain = watchChainIdentity({ nodes, log, signal: taking.signal });
   const paper = mode === 'paper' ? openPaperTrading({ store, chain, wallets: parts.wallets }) : noPaper;
@@ -282,6 +286,7 @@ function createTrading(options: TradingParts) {
     report: (): OrderReport | null => ({
       stats,
       triggerStats,
+      brokenBundles: bundleWatch.broken,
       mode,
       halted: halt.halted,
       role: role.report,

@@ -207,8 +207,9 @@ export class Follower {
     const { signature, lastValidBlockHeight, order } = followed;
     if (!sending) broadcaster.stop(signature);
     else if (order.signedBytes !== null) {
-      const blockEngineOnly = order.terms?.blockEngineOnly === true;
-      broadcaster.keepSending({ signature, wire: order.signedBytes, lastValidBlockHeight, blockEngineOnly, atOnce: followed.isFromStore });
+      const { blockEngineOnly = false, bundle } = order.terms ?? {};
+      const message = { signature, wire: order.signedBytes, lastValidBlockHeight, blockEngineOnly, atOnce: followed.isFromStore };
+      broadcaster.keepSending(bundle === undefined ? message : { ...message, bundle });
     }
   }
 

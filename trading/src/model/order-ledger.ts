@@ -1,6 +1,12 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { InsertOutcome, OrderInsert, OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
+import type {
+  InsertAllOutcome,
+  InsertOutcome,
+  OrderInsert,
+  OrderTable,
+  OrderToInsert,
+} from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { judge, type Evidence } from '@sluice/gateway/store/order-model/life.ts';
 import type { OrderPublisher } from './order-publisher.ts';
 import type { NewOrder, OpenOrder } from '@sluice/gateway/store/order-model/order.ts';
@@ -9,7 +15,7 @@ import type { NewOrder, OpenOrder } from '@sluice/gateway/store/order-model/orde
 const maxAttempts = 16;
 
 export interface OrderLedgerOptions {
-  readonly orders: Pick<OrderTable, 'insert' | 'advanceAll'>;
+  readonly orders: Pick<OrderTable, 'insert' | 'insertAll' | 'advanceAll'>;
   readonly publisher: Pick<OrderPublisher, 'publish'>;
   readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: Pick<Logger, 'error'>;
@@ -24,6 +30,12 @@ export function createOrderLedger({ orders, publisher, clock, log }: OrderLedger
     insert: async (order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> => {
       const outcome = await orders.insert(order, with_);
       if (outcome.kind === 'stored') publisher.publish(outcome.order);
+      return outcome;
+    },
+    /** Stores all of these orders, or none; see `OrderTable.insertAll`. */
+    insertAll: async (all: readonly OrderToInsert[]): Promise<InsertAllOutcome> => {
+      const outcome = await orders.insertAll(all);
+      if (outcome.kind === 'stored') for (const order of outcome.orders) publisher.publish(order);
       return outcome;
     },
     /** Applies evidence to an order. Returns the order as it is stored now, changed or not. */

@@ -48,10 +48,16 @@ function orderFields(order: PublishedOrder): Omit<OrderObject, 'orderId' | 'gene
     lastValidBlockHeight,
     // The decimals of the coins are in the terms.
     fill: fill === null || terms === null ? null : fillObject(fill, terms),
+    ...bundleIdIn(terms),
     error: errorObject(order),
     createdAtMs,
     updatedAtMs,
   };
+}
+
+/** The field `bundleId` of an order; no field if it is part of no bundle. */
+export function bundleIdIn(terms: OrderTerms | null): { readonly bundleId?: string } {
+  return terms?.bundle === undefined ? {} : { bundleId: terms.bundle.id };
 }
 
 function commitmentOf(state: OrderState): OrderEvent['commitment'] {

@@ -60,6 +60,18 @@ export interface PlaceParts {
 const noSuchPaperWallet =
   'There is no such paper wallet that this key may use. Live wallets do not trade on paper (TRADING=paper): `POST /paper/wallets` makes a paper wallet.';
 
+export function noSuchWallet(publicKey: string, mode: PlaceParts['mode']): Refusal {
+  const message = mode === 'paper' ? noSuchPaperWallet : 'There is no such custodial wallet that this key may use.';
+  return { error: 'FORBIDDEN', message, details: { publicKey } };
+}
+
+/** Another order has the same message, and only one of the two could land. */
+export const tooManyAlike: Refusal = {
+  error: 'RATE_LIMIT',
+  message: 'This wallet already has the most identical orders that one blockhash allows. Try again in a second.',
+  retryAfterSeconds: 1,
+};
+
 interface Signed extends CheckedTrade, Pick<Signature, 'audited'> {
   readonly orderId: string;
   readonly message: SignedMessage;
@@ -119,11 +131,7 @@ async function admit(admitted: Admitted, parts: PlaceParts): Promise<Outcome> {
   const refused = await refusedByHalt(parts.halt);
   if (refused !== null) return refused;
   if (!(await parts.wallets.mayUse(owner, request.publicKey))) {
-    return {
-      error: 'FORBIDDEN',
-      message: parts.mode === 'paper' ? noSuchPaperWallet : 'There is no such custodial wallet that this key may use.',
-      details: { publicKey: request.publicKey },
-    };
+    return noSuchWallet(request.publicKey, parts.mode);
   }
   if (!parts.follower.hasRoom) return tooManyOpen;
   if (parts.mode === 'paper') return tradeOnPaper(admitted, parts);
@@ -183,7 +191,7 @@ async function sign({ request }: Admitted, passed: CheckedTrade, parts: PlacePar
   };
 }
 
-function refusedBySigner(outcome: SignRefusal): Refusal {
+export function refusedBySigner(outcome: SignRefusal): Refusal {
   switch (outcome.reason) {
     case 'refused':
       return { error: 'FORBIDDEN', message: outcome.message, details: { rule: outcome.rule } };
@@ -220,11 +228,7 @@ async function send(admitted: Admitted, signed: Signed, parts: PlaceParts): Prom
     (error: unknown) => unansweredInsert(error, order),
   );
   if ('error' in inserted) return inserted;
-  // Another order has the same message, and only one of the two could land.
-  if (inserted.kind === 'known') {
-    const alike = 'This wallet already has the most identical orders that one blockhash allows. Try again in a second.';
-    return { error: 'RATE_LIMIT', message: alike, retryAfterSeconds: 1 };
-  }
+  if (inserted.kind === 'known') return tooManyAlike;
   if (inserted.kind !== 'stored') return notStored(inserted, startedMs);
   const storedMs = performance.now();
   const { signature, lastValidBlockHeight } = message;

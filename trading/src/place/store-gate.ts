@@ -1,6 +1,5 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
-import type { InsertOutcome } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import { reasonOf, StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 
 /** A stored order or probe proves for this long that the store accepts orders. */
@@ -51,8 +50,8 @@ export class StoreGate {
     return this.#refusals === 0 && this.#isProven ? true : this.#afterProbe();
   }
 
-  /** Runs the insert of a signed order, and notes whether the store took it. */
-  async store(insert: () => Promise<InsertOutcome>): Promise<InsertOutcome> {
+  /** Runs the insert of signed orders, and notes whether the store took them. */
+  async store<Outcome extends { readonly kind: string }>(insert: () => Promise<Outcome>): Promise<Outcome> {
     const beganMs = this.#nowMs;
     this.#storing++;
     try {

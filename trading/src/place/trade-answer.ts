@@ -1,7 +1,7 @@
 import type { OrderTiming, TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
 import type { QuoteObject } from '@sluice/shared/wire/rest/trading/quote.ts';
 import { quoteOfOrder } from '../quote/answer.ts';
-import { orderObject } from '../model/order-object.ts';
+import { bundleIdIn, orderObject } from '../model/order-object.ts';
 import type { IdempotencyUse, OrderTerms, Owner, StoredOrder, NewOrder, SignedMessage } from '@sluice/gateway/store/order-model/order.ts';
 import type { PreparedTrade } from '../prepare/prepare.ts';
 import type { TradeRequest } from '../prepare/request.ts';
@@ -95,6 +95,7 @@ export function replayedTrade(order: StoredOrder, totalMs: number): TradeAnswer 
     status,
     signature,
     ...termsJson(terms),
+    ...bundleIdIn(terms),
     quote,
     lastValidBlockHeight,
     simulation: null,

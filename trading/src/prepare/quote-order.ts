@@ -6,7 +6,7 @@ import { slippageBounds } from '@sluice/venues/seam/quoting.ts';
 import { quoteOfOrder } from '../quote/answer.ts';
 import { rawAmount } from '../quote/amounts.ts';
 import { quoteOn, tooLittle, unixSeconds, wrongFields, type QuotedOrder, type QuoteRefusal } from '../quote/best-quote.ts';
-import type { MarketRead } from '../quote/markets.ts';
+import type { MarketRead, Markets } from '../quote/markets.ts';
 import type { TokenMarket } from '@sluice/gateway/reads/pools/quoted-market.ts';
 import type { TradeRequest } from './request.ts';
 import type { LaneTip } from './surround.ts';
@@ -15,7 +15,8 @@ import type { HotWallets, WalletRead } from '../state/hot-wallets.ts';
 import { awaitOwnOrders, ownOrdersDeadlineMs, type OwnOrders } from '../state/own-orders.ts';
 
 export interface PriceParts {
-  readonly state: Pick<HotState, 'markets' | 'blockhashes' | 'fees' | 'rent'> & {
+  readonly state: Pick<HotState, 'blockhashes' | 'fees' | 'rent'> & {
+    readonly markets: Pick<Markets, 'read' | 'readAgreed'>;
     readonly wallets: Pick<HotWallets, 'read' | 'readAgreed'>;
   };
   /** Slots in which the orders of wallets landed. */

@@ -1,7 +1,8 @@
 import { systemClock, type Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { base64Of } from '@sluice/shared/solana/encoding/bytes.ts';
 import { TransientMap } from '@sluice/shared/runtime/collections/transient-map.ts';
-import type { Lane, SentMessage } from './lane.ts';
+import type { BundlePlace } from '@sluice/gateway/store/order-model/order.ts';
+import type { Lane, SentBundle, SentMessage } from './lane.ts';
 import type { Lanes } from './lanes.ts';
 
 /** The same bytes are sent again at this interval, until they are in a block. */
@@ -22,6 +23,8 @@ export interface BroadcastMessage {
   readonly lastValidBlockHeight: number | null;
   /** Only the block engine may have it. */
   readonly blockEngineOnly?: boolean;
+  /** It is sent with the others of its bundle, as soon as all of them are here, and never alone. */
+  readonly bundle?: BundlePlace;
   /** Sends without waiting for the interval, because the first round may never have been sent. */
   readonly atOnce?: boolean;
 }
@@ -35,12 +38,15 @@ export interface BroadcasterOptions {
 }
 
 interface Held {
-  readonly message: SentMessage;
+  readonly message: SentMessage | SentBundle;
   readonly lanes: readonly Lane[];
   readonly lastValidBlockHeight: number | null;
   readonly everyMs: number;
   dueMs: number;
 }
+
+/** The messages of a bundle that are to be sent, by their places. It is sent while it has all of them. */
+type Parts = Map<number, BroadcastMessage>;
 
 /** Sends signed messages repeatedly. It knows only their bytes; the follower finds out whether they landed and calls `stop`. */
 export class Broadcaster {
@@ -48,6 +54,10 @@ export class Broadcaster {
   readonly #options: BroadcasterOptions;
   readonly #clock: Clock;
   readonly #held = new TransientMap<string, Held>();
+  /** By the id of the bundle. */
+  readonly #bundles = new Map<string, Parts>();
+  /** By the signature of a message. */
+  readonly #bundleOf = new Map<string, BundlePlace>();
   #isClosed: boolean;
   #stopTicking: (() => void) | null = null;
 
@@ -67,32 +77,61 @@ export class Broadcaster {
    * Sends the same bytes repeatedly until `stop`, or until the last valid block of the message has passed. Unless it is the only lane of the
    * message, the block engine's lane belongs to the first round (`first-round.ts`), which the code that stores the order sends.
    */
-  keepSending({ signature, wire, lastValidBlockHeight, blockEngineOnly = false, atOnce = false }: BroadcastMessage): void {
+  keepSending(message: BroadcastMessage): void {
+    const { signature, wire, lastValidBlockHeight, blockEngineOnly = false, bundle, atOnce = false } = message;
     if (this.#isClosed || this.#held.has(signature)) return;
-    if (this.#held.size >= maxHeld) {
+    if (this.#held.size + this.#bundleOf.size >= maxHeld) {
       this.counters.overflowed++;
       return;
     }
+    if (bundle !== undefined) return this.#gather(bundle, message);
     const everyMs = blockEngineOnly ? blockEngineEveryMs : resendEveryMs;
-    this.#held.set(signature, {
-      message: { signature, wireBase64: base64Of(wire) },
-      lanes: this.#options.lanes.resendLanes(wire, blockEngineOnly),
-      lastValidBlockHeight,
-      everyMs,
-      dueMs: this.#clock.steadyMs() + (atOnce ? 0 : everyMs),
-    });
-    this.#stopTicking ??= this.#clock.every(tickMs, () => this.#tick());
+    const lanes = this.#options.lanes.resendLanes(wire, blockEngineOnly);
+    this.#hold({ message: { signature, wireBase64: base64Of(wire) }, lanes, lastValidBlockHeight, everyMs, atOnce });
   }
 
-  /** Call when the message is in a block, or its order has ended. */
+  /** Call when the message is in a block, or its order has ended. The others of its bundle are then not sent any more either. */
   stop(signature: string): void {
-    this.#held.delete(signature);
+    const place = this.#bundleOf.get(signature);
+    this.#held.delete(place?.id ?? signature);
+    if (place === undefined) return;
+    this.#bundleOf.delete(signature);
+    const parts = this.#bundles.get(place.id);
+    parts?.delete(place.index);
+    if (parts?.size === 0) this.#bundles.delete(place.id);
   }
 
   close(): void {
     this.#isClosed = true;
     this.#held.clear();
+    this.#bundles.clear();
+    this.#bundleOf.clear();
     this.#rest();
+  }
+
+  #hold({ atOnce, ...held }: Omit<Held, 'dueMs'> & { readonly atOnce: boolean }): void {
+    const { message, lanes, lastValidBlockHeight, everyMs } = held;
+    const dueMs = this.#clock.steadyMs() + (atOnce ? 0 : everyMs);
+    this.#held.set(message.signature, { message, lanes, lastValidBlockHeight, everyMs, dueMs });
+    this.#stopTicking ??= this.#clock.every(tickMs, () => this.#tick());
+  }
+
+  #gather(place: BundlePlace, message: BroadcastMessage): void {
+    const { id, index, count } = place;
+    this.#bundleOf.set(message.signature, place);
+    const known: Parts = this.#bundles.get(id) ?? new Map();
+    this.#bundles.set(id, known.set(index, message));
+    const { bundles } = this.#options.lanes;
+    if (known.size < count || bundles === null || this.#held.has(id)) return;
+    const parts = [...known].sort(([a], [b]) => a - b).map(([, part]) => part);
+    const heights = parts.flatMap(({ lastValidBlockHeight: height }) => (height === null ? [] : [height]));
+    this.#hold({
+      message: { signature: id, bundle: parts.map(({ wire }) => base64Of(wire)) },
+      lanes: [bundles],
+      lastValidBlockHeight: heights.length === 0 ? null : Math.min(...heights),
+      everyMs: blockEngineEveryMs,
+      atOnce: parts.some(({ atOnce = false }) => atOnce),
+    });
   }
 
   #tick(): void {

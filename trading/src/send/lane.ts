@@ -17,10 +17,18 @@ const alreadyProcessed = 'AlreadyProcessed';
 export type LaneAnswer = 'accepted' | 'refused' | 'unanswered';
 
 export interface SentMessage {
+  /** Of the transaction; of a bundle, its id. */
   readonly signature: string;
   /** The signed transaction, base64. */
   readonly wireBase64: string;
 }
+
+/** The transactions of a bundle, base64, which a block engine lands together or not at all. */
+export interface SentBundle extends Pick<SentMessage, 'signature'> {
+  readonly bundle: readonly string[];
+}
+
+type Sent = SentMessage | SentBundle;
 
 export type LaneCounters = Lane['counters'];
 
@@ -64,7 +72,7 @@ export class Lane {
   }
 
   /** Sends a message for the first time. Never rejects. */
-  async send(message: SentMessage): Promise<LaneAnswer> {
+  async send(message: Sent): Promise<LaneAnswer> {
     if (this.#requests.waiting >= maxWaiting) {
       this.counters.overflowed++;
       return 'unanswered';
@@ -77,7 +85,7 @@ export class Lane {
   }
 
   /** Sends a message again, unless the lane is busy or paused. Does not report the result. */
-  resend(message: SentMessage): void {
+  resend(message: Sent): void {
     if (!this.#maySend()) return;
     if (!this.#requests.hasRoom || performance.now() < this.#pausedUntilMs || this.#sending.has(message.signature)) {
       this.counters.skipped++;
@@ -98,13 +106,15 @@ export class Lane {
     return maySend;
   }
 
-  async #request({ signature, wireBase64 }: SentMessage): Promise<LaneAnswer> {
+  async #request(message: Sent): Promise<LaneAnswer> {
     const { rpc, signal } = this.#options;
+    const { signature } = message;
     this.#sending.add(signature);
     try {
-      const params = [wireBase64, { encoding: 'base64', skipPreflight: true, maxRetries: 0 }];
-      const answer = await rpc.call('sendTransaction', params, signal).then((result): LaneAnswer => {
-        if (result === signature) return 'accepted';
+      const [method, params] = callOf(message);
+      const answer = await rpc.call(method, params, signal).then((result): LaneAnswer => {
+        // A block engine that names a bundle otherwise has it all the same.
+        if (result === signature || ('bundle' in message && typeof result === 'string')) return 'accepted';
         this.counters.malformed++;
         return 'unanswered';
       }, answerOf);
@@ -124,6 +134,11 @@ export class Lane {
     }
     this.#pausedUntilMs = performance.now() + Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(this.#failures++, 10));
   }
+}
+
+function callOf(message: Sent): readonly [method: string, params: readonly unknown[]] {
+  if ('bundle' in message) return ['sendBundle', [message.bundle, { encoding: 'base64' }]];
+  return ['sendTransaction', [message.wireBase64, { encoding: 'base64', skipPreflight: true, maxRetries: 0 }]];
 }
 
 function answerOf(error: unknown): LaneAnswer {

@@ -1,7 +1,8 @@
 import { createRpc } from '@sluice/shared/solana/rpc/rpc.ts';
 import type { PaidLane } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { createTippedLanes } from '../prepare/tips.ts';
-import { Lane, type LaneAnswer, type SentMessage } from './lane.ts';
+import { createHash } from 'node:crypto';
+import { Lane, type LaneAnswer, type SentBundle, type SentMessage } from './lane.ts';
 import type { SendNode } from '../nodes/nodes.ts';
 import { base64Of } from '@sluice/shared/solana/encoding/bytes.ts';
 
@@ -30,6 +31,35 @@ export async function firstRound(signature: string, wire: Uint8Array, lanes: Lan
     const refused = all.length > 0 && all.every(({ answer }) => answer === 'refused');
     return { kind: refused ? 'refused' : 'unanswered', by: null };
   }
+}
+
+/** A signed transaction of a bundle. */
+export interface BundledMessage {
+  readonly signature: string;
+  readonly wire: Uint8Array;
+}
+
+/** The id of a bundle at every block engine: the SHA-256 of its signatures. */
+export function bundleIdOf(bundle: readonly Pick<BundledMessage, 'signature'>[]): string {
+  return createHash('sha256')
+    .update(bundle.map(({ signature }) => signature).join(','))
+    .digest('hex');
+}
+
+/** Sends a bundle once to the block engine. Never rejects. */
+export async function firstRoundOfBundle(bundle: readonly BundledMessage[], { bundles }: Pick<Lanes, 'bundles'>): Promise<FirstRound> {
+  if (bundles === null) return { kind: 'unanswered', by: null };
+  const sent: SentBundle = { signature: bundleIdOf(bundle), bundle: bundle.map(({ wire }) => base64Of(wire)) };
+  const kind = await bundles.send(sent);
+  return { kind, by: kind === 'accepted' ? bundles.name : null };
+}
+
+/** The address of `sendBundle` of the block engine whose `sendTransaction` has this address. */
+function bundleUrlOf(url: string): string {
+  const address = new URL(url);
+  address.pathname = address.pathname.replace(/\/transactions\/?$/, '/bundles');
+  address.searchParams.delete('bundleOnly');
+  return address.href;
 }
 
 /** Time for an answer to one send. */
@@ -61,8 +91,12 @@ export function createLanes({ nodes, jitoUrl, senderUrl, maySend, signal }: Lane
   };
   const lanesOf = (accepting: typeof paid): Lane[] => accepting.map(({ lane }) => lane);
   const blockEngine = (wire: Uint8Array): Lane[] => lanesOf(tipped(wire).filter(({ name }) => name === 'jito'));
+  const bundles =
+    jitoUrl === null ? null : new Lane({ name: 'jito-bundles', rpc: createRpc([bundleUrlOf(jitoUrl)], { timeoutMs }), maySend, signal });
   return {
-    all: [...free, ...lanesOf(paid)],
+    all: [...free, ...lanesOf(paid), ...(bundles === null ? [] : [bundles])],
+    /** The lane of bundles. Null: no block engine is set. */
+    bundles,
     /** The lanes for the first send of a message. With `blockEngineOnly`, no other lane gets it. */
     firstLanes(wire: Uint8Array, blockEngineOnly = false): readonly Lane[] {
       if (blockEngineOnly) return blockEngine(wire);

@@ -1,6 +1,7 @@
 import { decodeTokenAccount } from '@sluice/shared/solana/tokens/token-account.ts';
 import { flipPrice } from '../seam/price.ts';
-import { ownedData, quoteFault, type AccountLookup, type QuoteFault, type QuoteMoment, type VenueQuoting } from '../seam/quoting.ts';
+import { ownedData, quoteFault } from '../seam/quoting.ts';
+import type { AccountLookup, QuotedPool, QuoteFault, QuoteMoment, VenueQuoting } from '../seam/quoting.ts';
 import type { BuiltTrade, TradeOrder } from '../seam/trading.ts';
 import type { Fee, PriceState } from '../seam/venue.ts';
 import { malformed } from './decode.ts';
@@ -15,6 +16,8 @@ export interface PairState {
   readonly price: PriceState;
   /** `amount` reaches the vault, or leaves it if `exactIn` is false. `coins` are the names of what comes in and goes out, for the fees. */
   swap(amount: bigint, exactIn: boolean, pays0: boolean, coins: SwapCoins, at: QuoteMoment): PoolSwap | QuoteFault;
+  /** The pool with these reserves of coins 0 and 1, as a trade leaves it. Absent: the price depends on more. */
+  after?(reserve0: bigint, reserve1: bigint): PairState;
 }
 
 /** A program whose pools name both of their coins, and are not found by them. Either coin may be the token that is traded. */
@@ -68,23 +71,28 @@ export function pairQuoting<Pool>(venue: PairVenue<Pool>): VenueQuoting {
       if (!needed.every((account) => others.includes(account))) return { kind: 'more', addresses: needed };
       const state = venue.open(pool, address, accounts);
       if (typeof state === 'string') return malformed(state);
-      const price = place === 0 ? state.price : flipPrice(state.price);
-      const quoted = { price, token: mint.transferFee, money: mintOf(quoteMint)?.transferFee ?? null };
-      const swapAt =
-        (at: QuoteMoment) =>
-        (amount: bigint, exactIn: boolean, isBuy: boolean): PoolSwap | QuoteFault =>
-          state.swap(amount, exactIn, isBuy !== (place === 0), coinsOf(!isBuy), at);
-      return {
-        kind: 'open',
-        pool: {
+      const [token, money] = [mint.transferFee, mintOf(quoteMint)?.transferFee ?? null];
+      const poolWith = (now: PairState): QuotedPool => {
+        const price = place === 0 ? now.price : flipPrice(now.price);
+        const swapAt =
+          (at: QuoteMoment) =>
+          (amount: bigint, exactIn: boolean, isBuy: boolean): PoolSwap | QuoteFault =>
+            now.swap(amount, exactIn, isBuy !== (place === 0), coinsOf(!isBuy), at);
+        return {
           ...shown,
           reserves: price.reserves,
           quote: (trade, at) =>
             venue.isClosed?.(pool, at.unixTimeS, at.slot) === true
               ? quoteFault('disabled')
-              : quotePool({ ...quoted, swap: swapAt(at) }, trade, at.slot),
-        },
+              : quotePool({ price, token, money, swap: swapAt(at) }, trade, at.slot),
+          after: ({ after }) => {
+            if (after === null || now.after === undefined) return null;
+            const { virtualBase: base, virtualQuote: quote } = after;
+            return poolWith(place === 0 ? now.after(base, quote) : now.after(quote, base));
+          },
+        };
       };
+      return { kind: 'open', pool: poolWith(state) };
     },
   };
 }

@@ -75,6 +75,8 @@ export interface QuotedPool {
   readonly reserves: PoolReserves | null;
   /** The result of this trade on the pool's state, at this moment. */
   readonly quote: (trade: QuotedTrade, at: QuoteMoment) => QuoteOutcome;
+  /** The pool as a trade with this quote leaves it. Absent, or null: that does not follow from the quote. */
+  readonly after?: (quote: Quote) => QuotedPool | null;
   /** The instruction of a trade. Throws TypeError if an address of the order is invalid, or if the venue signs no trades. */
   readonly build: (order: TradeOrder) => BuiltTrade;
 }

@@ -957,6 +957,8 @@ class Order(TypedDict):
     """Block height up to which it can land; null before it was signed."""
     fill: Fill | None
     """Null until the landed transaction was read."""
+    bundleId: NotRequired[str]
+    """Present if the order is part of a bundle: the same for all of its orders. At the block engine, it is the id of the bundle."""
     error: OrderFault | None
     """Why the order failed, or expired with its simulated chain; null otherwise."""
     createdAtMs: int
@@ -1329,6 +1331,8 @@ class TradeAnswer(TypedDict):
     publicKey: str
     """Wallet that signs and pays. Base58."""
     quote: Quote
+    bundleId: NotRequired[str]
+    """Present if the order is part of a bundle: the same for all of its orders. At the block engine, it is the id of the bundle."""
     lastValidBlockHeight: int | None
     """Last block height at which the transaction can land; null if nothing is sent."""
     simulation: Simulation | None
@@ -1360,7 +1364,7 @@ class RefusedOrder(TypedDict):
 
 class BatchAnswer(TypedDict):
     results: list[TradeAnswer | RefusedOrder]
-    """One entry for each order, in the order of the request: the answer of the order, or why it was not placed."""
+    """One entry for each order, in the order of the request: the answer of the order, or why it was not placed. If a bundle is refused, the answer is an error, whose `details` name the order."""
 
 
 class OrderObject(TypedDict):
@@ -1386,6 +1390,8 @@ class OrderObject(TypedDict):
     """Block height up to which it can land; null before it was signed."""
     fill: Fill | None
     """Null until the landed transaction was read."""
+    bundleId: NotRequired[str]
+    """Present if the order is part of a bundle: the same for all of its orders. At the block engine, it is the id of the bundle."""
     error: OrderFault | None
     """Why the order failed, or expired with its simulated chain; null otherwise."""
     createdAtMs: int
@@ -2363,6 +2369,8 @@ class BatchSell(TypedDict):
 class BatchBody(TypedDict):
     orders: Sequence[BatchBuy | BatchSell]
     """The fields of `/trade/buy` or `/trade/sell`, and `side`. Orders of different wallets are placed at the same time. Orders of one wallet are placed one after the other, in this order."""
+    bundle: NotRequired[bool]
+    """True: at most 5 orders, which land together in one block or not at all. They are sent as one bundle to the block engine (`JITO_URL`), and the last one pays its tip."""
 
 
 class TriggerBodyThenThen(TypedDict):

@@ -23,6 +23,15 @@ export interface OrderTerms {
   readonly publicKey: string;
   /** No node and no Sender may get its transaction from us. */
   readonly blockEngineOnly?: true;
+  /** The bundle that its transaction is part of: it is sent with the others, and never alone. */
+  readonly bundle?: BundlePlace;
+}
+
+/** The place of an order in a bundle. `id`: that of the block engine, the SHA-256 of the signatures; on paper, of the ids of the orders. */
+export interface BundlePlace {
+  readonly id: string;
+  readonly index: number;
+  readonly count: number;
 }
 
 /** What a landed transaction did, read from the transaction itself. Amounts are raw units. */

@@ -109,7 +109,7 @@ const specs = {
   },
   JITO_URL: {
     meaning:
-      'Address of `sendTransaction` on a Jito block engine. Orders are also sent there, with a tip if the wallet is custodial. Each order is sent once; it is sent again only if the engine resets the connection without an answer, and never after a crash of the gateway. An order with `jitoOnly` goes there alone, and is sent again every two seconds until it lands or expires.',
+      'Address of `sendTransaction` on a Jito block engine. Orders are also sent there, with a tip if the wallet is custodial. Each order is sent once; it is sent again only if the engine resets the connection without an answer, and never after a crash of the gateway. An order with `jitoOnly` goes there alone, and is sent again every two seconds until it lands or expires. So does a bundle of `/trade/batch`, at the path `/bundles` in place of `/transactions`.',
     example: 'https://frankfurt.mainnet.block-engine.jito.wtf/api/v1/transactions',
   },
   JITO_TIP_SOL: {

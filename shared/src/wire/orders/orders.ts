@@ -76,6 +76,16 @@ export const OrderFault = Closed({
   details: Type.Record(Type.String(), Type.Unknown(), { description: 'Further data; the table of errors shows the fields of each code.' }),
 });
 
+export const BundleId = () =>
+  Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{64}$',
+      examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+      description:
+        'Present if the order is part of a bundle: the same for all of its orders. At the block engine, it is the id of the bundle.',
+    }),
+  );
+
 /** The fields of an order in answers and events. */
 export const orderFields = {
   orderId: OrderId('Id of the order.'),
@@ -101,6 +111,7 @@ export const orderFields = {
   signature: Nullable(Signature(), 'Signature of its transaction; null before it was signed.'),
   lastValidBlockHeight: Nullable(BlockHeight(), 'Block height up to which it can land; null before it was signed.'),
   fill: Nullable(OrderFill, 'Null until the landed transaction was read.'),
+  bundleId: BundleId(),
   error: Nullable(OrderFault, 'Why the order failed, or expired with its simulated chain; null otherwise.'),
   createdAtMs: UnixMs('When it was accepted, Unix milliseconds.'),
   updatedAtMs: UnixMs('When it last changed, Unix milliseconds.'),

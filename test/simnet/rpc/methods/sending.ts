@@ -1,3 +1,7 @@
+import { createHash } from 'node:crypto';
+import { leastJitoTip } from '@sluice/shared/config/settings/tip-limits.ts';
+import { tipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
+import { systemProgram } from '@sluice/shared/solana/well-known.ts';
 import { decodeBase58, isAddress } from '@sluice/shared/solana/encoding/base58.ts';
 import { decodeTransaction, maxTransactionBytes, type DecodedTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
 import type { Execution } from '../../chain.ts';
@@ -10,6 +14,8 @@ import { addressFault, type Fields, type Params } from '../params.ts';
 import { answer, fault, invalidParams, rpcCodes } from '../rpc-fault.ts';
 
 const maxPriorityFeeAccounts = 128;
+/** Transactions of one bundle. */
+const maxBundle = 5;
 const typeName = 'solana_transaction::versioned::VersionedTransaction';
 /** Most lamports of one airdrop, as in a test validator's faucet. */
 const maxAirdropLamports = 1_000_000_000_000_000;
@@ -154,10 +160,77 @@ const requestAirdrop: RpcMethod = (context, params) => {
   return signature === '' ? fault(rpcCodes.internal, 'This chain has no faucet: it replays a recording') : answer(signature);
 };
 
+/** Transactions of a bundle; `fields` names their encoding. A fault is stored in `params`. */
+function readBundle(list: readonly unknown[], params: Params, encoding: 'base58' | 'base64'): readonly SentTransaction[] {
+  if (list.length === 0 || list.length > maxBundle) params.fail(`bundle must have 1 to ${maxBundle} transactions`);
+  return list.slice(0, maxBundle).flatMap((text) => {
+    const wire = typeof text !== 'string' ? null : encoding === 'base64' ? decodeBase64(text) : decodeBase58(text);
+    const decoded = wire === null ? null : decodeTransaction(wire);
+    if (wire !== null && decoded?.kind === 'decoded') return [{ wire, decoded }];
+    params.fail(`transaction could not be decoded`);
+    return [];
+  });
+}
+
+/** Whether a transaction pays a block engine: a transfer to one of its accounts, which the message itself names. */
+function paysTip({ decoded }: SentTransaction): boolean {
+  return decoded.instructions.some(({ programIdIndex, accountIndexes, data }) => {
+    if (decoded.accountKeys[programIdIndex] !== systemProgram || data.length !== 12 || data[0] !== 2) return false;
+    const lamports = new DataView(data.buffer, data.byteOffset, data.length).getBigUint64(4, true);
+    return lamports >= leastJitoTip && tipAccounts.jito.has(decoded.accountKeys[accountIndexes[1] ?? -1] ?? '');
+  });
+}
+
+/** `sendBundle` of a block engine: the id of a bundle is the SHA-256 of its signatures. */
+const sendBundle: RpcMethod = (context, params) => {
+  const encoding = params.config(1).choice('encoding', ['base58', 'base64'] as const, 'base58');
+  const [list] = params.list;
+  const bundle = readBundle(Array.isArray(list) ? list : [], params, encoding);
+  const { bundles } = context.chain;
+  if (bundles === null) return fault(rpcCodes.methodNotFound, 'Method not found');
+  if (params.fault !== null) return params.fault;
+  if (!bundle.some(paysTip)) return invalidParams('bundles must write lock at least one tip account to be eligible for the auction');
+  const outcome = bundles.send(bundle);
+  if (!outcome.ok) return fault(outcome.code, outcome.message);
+  const signatures = bundle.map(({ decoded }) => decoded.signatures[0] ?? '');
+  for (const signature of signatures) context.onReceived(signature);
+  return answer(createHash('sha256').update(signatures.join(',')).digest('hex'));
+};
+
+/** `simulateBundle` of Jito's nodes. Accounts before and after are not reported. */
+const simulateBundle: RpcMethod = (context, params) => {
+  const encoded = params.config(0).list('encodedTransactions');
+  const fields = params.config(1);
+  const configs = ['preExecutionAccountsConfigs', 'postExecutionAccountsConfigs'].map((name) => fields.list(name).length);
+  if (configs.some((length) => length !== encoded.length))
+    params.fail('pre/post_execution_accounts_configs must be equal in length to the number of transactions');
+  if (!fields.flag('skipSigVerify')) params.fail('skipSigVerify must be true on this node');
+  const bundle = readBundle(encoded, params, 'base64');
+  const { bundles } = context.chain;
+  if (bundles === null) return fault(rpcCodes.methodNotFound, 'Method not found');
+  if (params.fault !== null) return params.fault;
+  const executions = bundles.simulate(bundle.map(({ decoded }) => decoded));
+  const failed = executions.findIndex(({ err }) => err !== null);
+  const error = { TransactionFailure: [bundle[failed]?.decoded.signatures[0] ?? '', JSON.stringify(executions[failed]?.err)] };
+  return withContext(context, 'processed', {
+    summary: failed === -1 ? 'succeeded' : { failed: { error, txSignature: bundle[failed]?.decoded.signatures[0] ?? null } },
+    transactionResults: executions.map((execution) => ({
+      err: execution.err,
+      logs: execution.logs,
+      preExecutionAccounts: null,
+      postExecutionAccounts: null,
+      unitsConsumed: execution.unitsConsumed,
+      returnData: encodeReturnData(execution),
+    })),
+  });
+};
+
 /** Methods that change the chain, or ask what a change would cost. */
 export const sendingMethods: Readonly<Record<string, RpcMethod>> = {
   simulateTransaction,
   sendTransaction,
+  simulateBundle,
+  sendBundle,
   getFeeForMessage,
   getRecentPrioritizationFees,
   requestAirdrop,

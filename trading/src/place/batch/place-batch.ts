@@ -1,13 +1,16 @@
+import type { Config } from '@sluice/shared/config/config.ts';
 import type { Logger } from '@sluice/shared/runtime/log/log.ts';
 import { Semaphore } from '@sluice/shared/runtime/collections/semaphore.ts';
 import { errorBody } from '@sluice/shared/wire/errors.ts';
 import type { BatchAnswer } from '@sluice/shared/wire/rest/trading/batch.ts';
 import { keyOfOrder, ownerOf, type IdempotencyUse, type Owner } from '@sluice/gateway/store/order-model/order.ts';
 import type { OrderTable } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
+import { BundleSimulator, type BundleSimulatorOptions } from '../../nodes/simulate/bundle-simulator.ts';
 import type { TradeRequest } from '../../prepare/request.ts';
 import { KeyLocks } from '../admission/admission.ts';
 import type { Outcome, Refusal } from '../outcome.ts';
 import type { PlaceOrder } from '../place-order.ts';
+import { placeBundle, type BundleParts } from './place-bundle.ts';
 
 /** Orders of one batch that are placed at a time, each of another wallet. */
 const maxAtOnce = 8;
@@ -25,8 +28,9 @@ function refusedUnbegun(message: string): Refusal {
   return { error: 'UPSTREAM_UNAVAILABLE', message, retryAfterSeconds: 1 };
 }
 
-export interface BatchParts {
+interface BatchParts {
   readonly placeOrder: PlaceOrder;
+  readonly placeBundle: (owner: Owner, requests: readonly TradeRequest[], use: IdempotencyUse | null) => Promise<Outcome<BatchAnswer>>;
   readonly orders: Pick<OrderTable, 'lookUp'>;
   /** Aborted when this gateway stops placing orders. */
   readonly signal: AbortSignal;
@@ -34,27 +38,46 @@ export interface BatchParts {
 }
 
 /** An order of a batch as it was read, or what is wrong with it. */
-export type BatchRequest = TradeRequest | Refusal;
+type BatchRequest = TradeRequest | Refusal;
 
-/** Places several orders, each with its own outcome. Never throws for an error of a node or of the store. */
-export type PlaceBatch = (
-  owner: Owner,
-  requests: readonly BatchRequest[],
-  idempotency: IdempotencyUse | null,
-) => Promise<Outcome<BatchAnswer>>;
+/** `separate`: each order has its own outcome. `bundle`: all are placed, or none. */
+export type ReadBatch =
+  | { readonly kind: 'separate'; readonly requests: readonly BatchRequest[] }
+  | { readonly kind: 'bundle'; readonly requests: readonly TradeRequest[] };
+
+/** Places several orders. Never throws for an error of a node or of the store. */
+export type PlaceBatch = (owner: Owner, batch: ReadBatch, idempotency: IdempotencyUse | null) => Promise<Outcome<BatchAnswer>>;
 
 export function createPlaceBatch(parts: BatchParts): PlaceBatch {
   const locks = new KeyLocks();
-  return (owner, requests, use) => locks.run(owner, use, () => placeBatch(owner, requests, use, parts));
+  return (owner, batch, use) =>
+    locks.run(owner, use, async (): Promise<Outcome<BatchAnswer>> => {
+      if (use !== null && (await parts.orders.lookUp(ownerOf(owner), use)).kind === 'mismatch') return { error: 'IDEMPOTENCY_MISMATCH' };
+      return batch.kind === 'bundle' ? parts.placeBundle(owner, batch.requests, use) : placeBatch(owner, batch.requests, use, parts);
+    });
+}
+
+interface OpenBatches
+  extends
+    Omit<BatchParts, 'placeBundle' | 'orders' | 'log'>,
+    Omit<BundleParts, 'bundleSimulator' | 'hasBlockEngine'>,
+    Pick<BundleSimulatorOptions, 'nodes' | 'newestSlot'> {
+  readonly config: Pick<Config, 'broadcast'>;
+}
+
+/** Places batches and bundles with the parts that place single orders. */
+export function openBatches({ nodes, newestSlot, config, ...parts }: OpenBatches): PlaceBatch {
+  const hasBlockEngine = config.broadcast.jitoUrl !== null;
+  const bundleSimulator = new BundleSimulator({ nodes, newestSlot, signal: parts.signal });
+  return createPlaceBatch({ ...parts, placeBundle: (...bundle) => placeBundle(...bundle, { ...parts, bundleSimulator, hasBlockEngine }) });
 }
 
 async function placeBatch(
   owner: Owner,
   requests: readonly BatchRequest[],
   use: IdempotencyUse | null,
-  { placeOrder, orders, signal, log }: BatchParts,
+  { placeOrder, signal, log }: BatchParts,
 ): Promise<Outcome<BatchAnswer>> {
-  if (use !== null && (await orders.lookUp(ownerOf(owner), use)).kind === 'mismatch') return { error: 'IDEMPOTENCY_MISMATCH' };
   const endMs = performance.now() + beginWithinMs;
   const place = async (request: BatchRequest, index: number): Promise<Outcome> => {
     if ('error' in request) return request;

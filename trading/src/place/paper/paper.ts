@@ -1,14 +1,16 @@
 import type { Clock } from '@sluice/shared/runtime/clock/clock.ts';
 import { solDecimals, wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { newOrderId } from '../../model/order-id.ts';
-import type { OrderFill } from '@sluice/gateway/store/order-model/order.ts';
+import type { TradeAnswer } from '@sluice/shared/wire/rest/trading/trade.ts';
+import type { NewOrder, OrderFill } from '@sluice/gateway/store/order-model/order.ts';
 import { tooLittle, type QuoteRefusal } from '../../quote/best-quote.ts';
-import type { PaperAccount, PaperBalance, PaperTable } from '@sluice/gateway/store/sql/tables/orders/paper.ts';
+import type { PaperAccount, PaperBalance, PaperMovement, PaperTable } from '@sluice/gateway/store/sql/tables/orders/paper.ts';
 import type { OrderLedger } from '../../model/order-ledger.ts';
 import { canPay, needOf, outlayOf, type Outlay } from '../../prepare/outlay.ts';
 import { prepareTrade, type PreparedTrade, type PrepareParts } from '../../prepare/prepare.ts';
 import { unavailable } from '../../prepare/quote-order.ts';
 import { tokensFault } from '../../prepare/checked-trade.ts';
+import type { TradeRequest } from '../../prepare/request.ts';
 import type { WalletRead } from '../../state/hot-wallets.ts';
 import { newOrderOf, type Admitted, rounded, tradeAnswer } from '../trade-answer.ts';
 import { notStored, placedNow, type Outcome } from '../outcome.ts';
@@ -25,19 +27,47 @@ const noOwnOrders: PrepareParts['ownOrders'] = { landedIn: () => 0, mayHaveLande
 
 /** Fills the order at its quote on live state, from the paper balance of its wallet. Signs and sends nothing. Rejects with an `RpcError`. */
 export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promise<Outcome> {
-  const { request, startedMs, use, genesisHash } = admitted;
+  const { request, use, genesisHash } = admitted;
   const { publicKey: wallet } = request;
   const balance = await parts.paper.balance({ wallet, genesisHash });
-  const read = walletOf(wallet, balance);
-  const wallets = { read, readAgreed: async (...asked: Parameters<typeof read>) => read(...asked) };
-  const prepared = await prepareTrade(request, { ...parts, state: { ...parts.state, wallets }, ownOrders: noOwnOrders });
+  const prepared = await prepareOnPaper(request, balance, parts);
   if ('error' in prepared) return prepared;
+  const filled = await fillOnPaper(admitted, prepared, balance, parts);
+  if ('error' in filled) return filled;
+  if (request.dryRun) return placedNow(filled.answer(null));
+  const { order, movement } = filled;
+  const inserted = await parts.ledger.insert(order, { idempotency: use, spend: null, paper: movement, followedBy: parts.gatewayId });
+  return inserted.kind === 'stored' ? placedNow(filled.answer(inserted.order)) : notStored(inserted, admitted.startedMs, order.terms);
+}
+
+/** Quotes on live state, for a wallet with this balance. Rejects with an `RpcError`. */
+export function prepareOnPaper(request: TradeRequest, balance: PaperBalance, parts: PrepareParts): Promise<PreparedTrade | QuoteRefusal> {
+  const read = walletOf(request.publicKey, balance);
+  const wallets = { read, readAgreed: async (...asked: Parameters<typeof read>) => read(...asked) };
+  return prepareTrade(request, { ...parts, state: { ...parts.state, wallets }, ownOrders: noOwnOrders });
+}
+
+/** A filled order that is not stored yet. */
+export interface PaperFill {
+  readonly order: NewOrder;
+  readonly movement: PaperMovement;
+  /** Null: a dry run. */
+  readonly answer: (stored: Pick<NewOrder, 'id' | 'state'> | null) => TradeAnswer;
+}
+
+/** Fills a prepared order at its quote, if the balance can pay it. Rejects with an `RpcError`. */
+export async function fillOnPaper(
+  admitted: Admitted,
+  prepared: PreparedTrade,
+  balance: PaperBalance,
+  parts: Pick<PaperParts, 'state' | 'clock'>,
+): Promise<PaperFill | QuoteRefusal> {
+  const { request, startedMs, genesisHash } = admitted;
+  const { publicKey: wallet } = request;
   const paid = tokensFault(prepared) ?? (await pay(wallet, balance, prepared, parts.state));
   if ('error' in paid) return paid;
   const { quoteMs, buildMs } = prepared;
   const timing = { quoteMs, buildMs, totalMs: performance.now() - startedMs };
-  const common = { signature: null, simulation: null, timing, paper: true } as const;
-  if (request.dryRun) return placedNow(tradeAnswer(request, prepared, { ...common, orderId: null, status: 'simulated', dryRun: true }));
   const createdAtMs = parts.clock.wallMs();
   const order = newOrderOf(admitted, prepared, {
     id: newOrderId(createdAtMs),
@@ -49,10 +79,15 @@ export async function tradeOnPaper(admitted: Admitted, parts: PaperParts): Promi
     createdAtMs,
   });
   const { fee, all } = paid.outlay;
-  const paper = { wallet, genesisHash, lamports: -(fee + all), accounts: [...tokensOf(prepared), ...paid.opened] };
-  const inserted = await parts.ledger.insert(order, { idempotency: use, spend: null, paper, followedBy: parts.gatewayId });
-  if (inserted.kind !== 'stored') return notStored(inserted, startedMs, order.terms);
-  return placedNow(tradeAnswer(request, prepared, { ...common, orderId: inserted.order.id, status: inserted.order.state }));
+  const common = { signature: null, simulation: null, timing, paper: true } as const;
+  return {
+    order,
+    movement: { wallet, genesisHash, lamports: -(fee + all), accounts: [...tokensOf(prepared), ...paid.opened] },
+    answer: (stored) =>
+      stored === null
+        ? tradeAnswer(request, prepared, { ...common, orderId: null, status: 'simulated', dryRun: true })
+        : tradeAnswer(request, prepared, { ...common, orderId: stored.id, status: stored.state }),
+  };
 }
 
 /** The balance in the form of a wallet of the chain. */

@@ -5,12 +5,12 @@ import { stateOfReserves } from '../../kit/constant-product.ts';
 import { malformed } from '../../kit/decode.ts';
 import { quotePool as quoteSwap, type PoolSwap } from '../../kit/pool-quote.ts';
 import { decodedOnce, maxU64, quoteFault } from '../../seam/quoting.ts';
-import type { AccountLookup, QuoteAccounts, QuoteFault, QuotedTrade, QuoteOutcome, VenueQuoting } from '../../seam/quoting.ts';
+import type { AccountLookup, QuoteAccounts, QuotedPool, QuoteFault, QuotedTrade, QuoteOutcome, VenueQuoting } from '../../seam/quoting.ts';
 import type { PoolReserves } from '../../seam/venue.ts';
 import { curveRates, type FeeConfig, type FeeRates } from '../fees/fee-config.ts';
 import { movedBy, openWith, ratesOfCoin, swapOf } from '../fees/quoting.ts';
 import { decodeAccount, type QuotedAmmPool } from './decode.ts';
-import { buildPoolTrade } from './instructions.ts';
+import { buildPoolTrade, type PoolAndSettings } from './instructions.ts';
 import { canonicalPoolAddress, feeConfig, feeProgram, globalConfig, mayhemTierSupply, programId } from './program.ts';
 import { decodeGlobalConfig, type PumpAmmSettings } from './settings.ts';
 
@@ -77,6 +77,19 @@ function accountsOf(mint: string, quoteMint: string): QuoteAccounts {
   return [pool, ...[mint, quoteMint].flatMap((coin) => programs.map((program) => associatedTokenAddress(pool, coin, program)))];
 }
 
+function poolOf(traded: PoolAndSettings, state: PoolState): QuotedPool {
+  return {
+    address: traded.address,
+    quoteMint: state.pool.quoteMint,
+    curve: false,
+    complete: false,
+    reserves: reservesOf(state),
+    quote: (trade) => quotePool(state, trade),
+    after: ({ after }) => after && poolOf(traded, { ...state, baseVault: after.realBase, quoteVault: after.realQuote }),
+    build: (order) => buildPoolTrade(traded, order),
+  };
+}
+
 const sources = { programId, decodeAccount, settings: globalConfig, settingsOf: decodedOnce(decodeGlobalConfig), feeConfig, feeProgram };
 
 /** The canonical pool of a pair. Its creator is part of its address. */
@@ -90,17 +103,6 @@ export const quoting: VenueQuoting = {
       if (baseVault === null || quoteVault === null) return malformed('a vault of the pool is missing or is not a token account');
       const state: PoolState = { pool, canonical: true, baseVault, quoteVault, settings, feeConfig: fees, mintSupply: mint.supply };
       const traded = { address, pool, settings, bytes: data.length, rent: accounts(address)?.lamports ?? 0n };
-      return {
-        kind: 'open',
-        pool: {
-          address,
-          quoteMint: pool.quoteMint,
-          curve: false,
-          complete: false,
-          reserves: reservesOf(state),
-          quote: (trade) => quotePool(state, trade),
-          build: (order) => buildPoolTrade(traded, order),
-        },
-      };
+      return { kind: 'open', pool: poolOf(traded, state) };
     }),
 };

@@ -2,12 +2,12 @@ import { wrappedSolMint } from '@sluice/shared/solana/well-known.ts';
 import { stateOfReserves } from '../../kit/constant-product.ts';
 import { quotePool, type PoolSwap } from '../../kit/pool-quote.ts';
 import { decodedOnce, maxU64, quoteFault } from '../../seam/quoting.ts';
-import type { QuoteFault, QuotedTrade, QuoteOutcome, VenueQuoting } from '../../seam/quoting.ts';
+import type { QuotedPool, QuoteFault, QuotedTrade, QuoteOutcome, VenueQuoting } from '../../seam/quoting.ts';
 import { curveRates, type FeeConfig, type FeeRates } from '../fees/fee-config.ts';
 import { movedBy, openWith, ratesOfCoin, swapOf } from '../fees/quoting.ts';
 import type { CommonSettings } from '../fees/settings.ts';
 import { decodeAccount, type QuotedCurve } from './decode.ts';
-import { buildCurveTrade } from './instructions.ts';
+import { buildCurveTrade, type TradedCurve } from './instructions.ts';
 import { curveOf, feeConfig, feeProgram, globalAddress, initialSupply, programId } from './program.ts';
 import { decodeGlobal } from './settings.ts';
 
@@ -53,6 +53,20 @@ export function quoteCurve(state: CurveState, trade: QuotedTrade): QuoteOutcome 
   return quotePool({ price: stateOfReserves(reserves), token: null, money: null, isCurve: true, swap }, trade, 0);
 }
 
+function poolOf(traded: TradedCurve, state: CurveState): QuotedPool {
+  const { quoteMint, complete, reserves } = state.curve;
+  return {
+    address: traded.address,
+    quoteMint,
+    curve: true,
+    complete,
+    reserves,
+    quote: (trade) => quoteCurve(state, trade),
+    after: ({ after, completes }) => after && poolOf(traded, { ...state, curve: { ...state.curve, reserves: after, complete: completes } }),
+    build: (order) => buildCurveTrade(traded, order),
+  };
+}
+
 const sources = { programId, decodeAccount, settings: globalAddress, settingsOf: decodedOnce(decodeGlobal), feeConfig, feeProgram };
 
 /** The address of a curve follows from its coin, and the curve's account names the quote coin. */
@@ -62,22 +76,11 @@ export const quoting: VenueQuoting = {
   accountsOf: (mint) => [curveOf(mint)],
   open: (mint, [address], accounts) =>
     openWith(sources, address, accounts, (curve, settings, fees, data) => {
-      const { quoteMint, complete, reserves } = curve;
+      const { quoteMint, reserves } = curve;
       const state: CurveState = { curve, settings, feeConfig: fees, mintSupply: mint.supply };
       const lamports = accounts(address)?.lamports ?? 0n;
       const rent = quoteMint === wrappedSolMint ? lamports - reserves.realQuote : lamports;
       const traded = { mint: mint.address, address, curve, settings, bytes: data.length, rent };
-      return {
-        kind: 'open',
-        pool: {
-          address,
-          quoteMint,
-          curve: true,
-          complete,
-          reserves,
-          quote: (trade) => quoteCurve(state, trade),
-          build: (order) => buildCurveTrade(traded, order),
-        },
-      };
+      return { kind: 'open', pool: poolOf(traded, state) };
     }),
 };

@@ -21,6 +21,11 @@ function swapOn(fee: SwapFee, coin: bigint, pc: bigint): PairState['swap'] {
   };
 }
 
+function stateOf(fee: SwapFee, coin: bigint, pc: bigint): PairState {
+  const price = stateOfReserves(sameReserves(coin, pc));
+  return { price, swap: swapOn(fee, coin, pc), after: (nextCoin, nextPc) => stateOf(fee, nextCoin, nextPc) };
+}
+
 /** A pool with the status of an order book is not quoted: the versions of the program do not agree on its reserves. */
 export const quoting = pairQuoting<AmmPool>({
   programId,
@@ -34,6 +39,6 @@ export const quoting = pairQuoting<AmmPool>({
     if (coinHeld === null || pcHeld === null) return 'a vault of the pool cannot be read';
     const [coin, pc] = [coinHeld - coinProfit, pcHeld - pcProfit];
     if (coin <= 0n || pc <= 0n) return 'a vault of the pool holds no more than its fees';
-    return { price: stateOfReserves(sameReserves(coin, pc)), swap: swapOn(fee, coin, pc) };
+    return stateOf(fee, coin, pc);
   },
 });

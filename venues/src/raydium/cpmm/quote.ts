@@ -28,6 +28,14 @@ function swapOn(pool: CpmmPool, tier: CpmmRates, reserve0: bigint, reserve1: big
   };
 }
 
+function stateOf(pool: CpmmPool, rates: CpmmRates, reserve0: bigint, reserve1: bigint): PairState {
+  return {
+    price: stateOfReserves(sameReserves(reserve0, reserve1)),
+    swap: swapOn(pool, rates, reserve0, reserve1),
+    after: (next0, next1) => stateOf(pool, rates, next0, next1),
+  };
+}
+
 /** The pool's account names its vaults and its fee tier. The fee tiers are many, so they are read with the pool. */
 export const quoting = pairQuoting<CpmmPool>({
   programId,
@@ -42,6 +50,6 @@ export const quoting = pairQuoting<CpmmPool>({
     if (rates === null || held0 === null || held1 === null) return 'a vault or the fee tier of the pool cannot be read';
     const [reserve0, reserve1] = [held0 - pool.waiting0, held1 - pool.waiting1];
     if (reserve0 <= 0n || reserve1 <= 0n) return 'a vault of the pool holds no more than its fees';
-    return { price: stateOfReserves(sameReserves(reserve0, reserve1)), swap: swapOn(pool, rates, reserve0, reserve1) };
+    return stateOf(pool, rates, reserve0, reserve1);
   },
 });

@@ -36,6 +36,9 @@ const limits: ReadonlyMap<string, AnswerLimit> = new Map([
   ['sendTransaction', fixed(64 * kilobyte)],
   // A log has ten thousand bytes by default; a node may be configured to store more.
   ['simulateTransaction', fixed(512 * kilobyte)],
+  // Five transactions.
+  ['simulateBundle', fixed(2_560 * kilobyte)],
+  ['sendBundle', single],
   // One account.
   ['getAccountInfo', fixed(64 * kilobyte)],
   // 64 inner instructions of ten thousand bytes.

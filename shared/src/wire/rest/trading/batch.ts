@@ -2,10 +2,10 @@ import { Type, type Static } from 'typebox';
 import { closed, exampleMint, exampleWallet, Titled } from '../../values/values.ts';
 import { ErrorAnswer } from '../answers.ts';
 import { defineEndpoint } from '../endpoint.ts';
-import { BuyBody, SellBody, spendingErrors, TradeAnswer } from './trade.ts';
+import { BuyBody, SellBody, spendingErrors, TradeAnswer, tradeRefusals } from './trade.ts';
 
 /** Orders of one batch, and of one that is a bundle. */
-const batchLimits = { min: 2, max: 20, bundle: 5 } as const;
+export const batchLimits = { min: 2, max: 20, bundle: 5 } as const;
 
 export const BatchBuy = Type.Object({ side: Type.Literal('buy'), ...BuyBody.properties }, { ...closed, title: 'batch buy' });
 export const BatchSell = Type.Object({ side: Type.Literal('sell'), ...SellBody.properties }, { ...closed, title: 'batch sell' });
@@ -18,6 +18,12 @@ export const BatchBody = Type.Object(
       description:
         'The fields of `/trade/buy` or `/trade/sell`, and `side`. Orders of different wallets are placed at the same time. Orders of one wallet are placed one after the other, in this order.',
     }),
+    bundle: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: `True: at most ${batchLimits.bundle} orders, which land together in one block or not at all. They are sent as one bundle to the block engine (\`JITO_URL\`), and the last one pays its tip.`,
+      }),
+    ),
   },
   {
     ...closed,
@@ -39,7 +45,8 @@ export const BatchAnswer = Titled('batch answer', {
   results: Type.Array(Type.Union([TradeAnswer, RefusedOrder]), {
     minItems: batchLimits.min,
     maxItems: batchLimits.max,
-    description: 'One entry for each order, in the order of the request: the answer of the order, or why it was not placed.',
+    description:
+      'One entry for each order, in the order of the request: the answer of the order, or why it was not placed. If a bundle is refused, the answer is an error, whose `details` name the order.',
   }),
 });
 export type BatchAnswer = Static<typeof BatchAnswer>;
@@ -58,5 +65,5 @@ export const tradeBatchEndpoint = defineEndpoint({
     'Places each order as `/trade/buy` or `/trade/sell` does. An order that is refused does not affect the others. The batch counts as one request for each of its orders. The `Idempotency-Key` covers the whole batch: a repeated batch with the same key and body returns the orders that exist, and places the others. So after a crash or a timeout each order exists exactly once. The header `Idempotency-Replayed: true` says that at least one order was placed by an earlier request.',
   body: BatchBody,
   answer: BatchAnswer,
-  errors: [...spendingErrors],
+  errors: [...tradeRefusals, ...spendingErrors],
 });

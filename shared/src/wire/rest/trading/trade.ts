@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { OrderFault, orderFields, orderStates, OrderStatus } from '../../orders/orders.ts';
+import { BundleId, OrderFault, orderFields, orderStates, OrderStatus } from '../../orders/orders.ts';
 import { tradedVenueNames, venueNames } from '../../venues.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { autoMeaning, buyAmountMeaning, QuoteObject, Slippage } from './quote.ts';
@@ -151,6 +151,7 @@ export const TradeAnswer = Titled('trade answer', {
   status: OrderStatus,
   signature: Nullable(Signature(), 'Signature of the transaction; null if nothing was signed.'),
   ...answerFields,
+  bundleId: BundleId(),
   lastValidBlockHeight: Nullable(BlockHeight(), 'Last block height at which the transaction can land; null if nothing is sent.'),
   simulation: Simulation,
   error: Nullable(OrderFault, 'Set if a repeated request returns an order that has failed: why it failed. Otherwise null.'),
@@ -214,7 +215,8 @@ export type OrderObject = Static<typeof OrderObject>;
 
 const idempotent =
   'A repeated request with the same `Idempotency-Key` and body returns the same order, for at least 24 hours, and until the order is no longer open. Hours in which no gateway runs do not count. This is also true after a crash. The answer then has the current state of the order and the header `Idempotency-Replayed: true`.';
-const refusals = ['INVALID_MINT', 'INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', 'NOT_FOUND'] as const;
+/** Why an order cannot be placed. */
+export const tradeRefusals = ['INVALID_MINT', 'INSUFFICIENT_BALANCE', 'SLIPPAGE_EXCEEDED', 'SIMULATION_FAILED', 'NOT_FOUND'] as const;
 /** Errors of every call that may spend. */
 export const spendingErrors = ['IDEMPOTENCY_IN_PROGRESS', 'IDEMPOTENCY_MISMATCH', 'UPSTREAM_UNAVAILABLE', 'TRADING_HALTED'] as const;
 
@@ -226,7 +228,7 @@ const trade = {
   tag: 'trading',
   description: `Quotes the trade, builds and simulates the transaction, signs it with a custodial wallet, stores the order and sends it. The order is then followed to its end. It is stored before any node receives the signed transaction. ${idempotent}`,
   answer: TradeAnswer,
-  errors: [...refusals, ...spendingErrors],
+  errors: [...tradeRefusals, ...spendingErrors],
 } as const;
 
 export const tradeBuyEndpoint = defineEndpoint({
@@ -252,7 +254,7 @@ const transaction = {
   description:
     'Returns a v0 transaction that any wallet can sign. Nothing is stored or sent. It is simulated first, without its signature, unless `skipSimulation` is true. Its blockhash is at most a second old, or the newest one if the nodes answer slowly. Sign and send it within `expiresInSeconds`: about 30 seconds.',
   answer: TransactionAnswer,
-  errors: [...refusals, 'UPSTREAM_UNAVAILABLE'],
+  errors: [...tradeRefusals, 'UPSTREAM_UNAVAILABLE'],
 } as const;
 
 export const transactionBuyEndpoint = defineEndpoint({

@@ -41,6 +41,13 @@ export type InsertOutcome =
   | OverDayLimit
   | { readonly kind: 'fenced' };
 
+/** `refused`: none was stored, because of the order at `index`. */
+export type InsertAllOutcome =
+  | { readonly kind: 'stored'; readonly orders: readonly StoredOrder[] }
+  | { readonly kind: 'refused'; readonly index: number; readonly outcome: Exclude<InsertOutcome, { kind: 'stored' }> };
+
+export type OrderToInsert = readonly [order: NewOrder, with_: OrderInsert];
+
 export interface Advance {
   /** The stored order that the change was computed from. Values that do not change are taken from it without reading them again. */
   readonly order: OpenOrder;
@@ -76,6 +83,8 @@ export function orderTable(db: Database) {
      * gateways together, one succeeds. Throws RangeError if no order of this kind may begin in this state.
      */
     insert: (order: NewOrder, with_: OrderInsert) => insert(db, order, with_),
+    /** Stores several orders like `insert`, in this order and in one transaction: all of them, or none. */
+    insertAll: (all: readonly OrderToInsert[]) => insertAll(db, all),
     /**
      * Changes each of these orders that still has the given version, in one transaction; if it throws, none is changed. If an order ends
      * without a trade (`expired` or `failed`), its reservation is released; the fee of a failed one is still counted by the signing
@@ -169,15 +178,39 @@ async function lookUpKey(sql: Sql, owner: string, use: IdempotencyUse): Promise<
 /** Rolls back an insert whose id or signature another transaction has just stored. */
 class InsertConflict extends Error {}
 
+/** Rolls back all inserts of a transaction. */
+class NotAllStored extends Error {
+  readonly refused: Extract<InsertAllOutcome, { kind: 'refused' }>;
+
+  constructor(refused: NotAllStored['refused']) {
+    super(`order ${refused.index} is not stored: ${refused.outcome.kind}`);
+    this.refused = refused;
+  }
+}
+
 async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
-  if (!mayInsert(order)) throw new RangeError(`an order of kind ${order.kind} cannot be inserted in the state ${order.state}`);
-  const owner = ownerOf(order);
-  const { idempotency } = with_;
-  const locks = [
-    ...(idempotency === null ? [order.id] : lockKeys(owner, idempotency)),
-    ...(with_.paper === undefined ? [] : [paperLock(with_.paper.wallet)]),
-  ];
-  const once = (): Promise<InsertOutcome> => db.transaction('orders', (sql) => insertWithin(sql, owner, order, with_), ...locks);
+  return conflictFree(() => db.transaction('orders', (sql) => insertWithin(sql, order, with_), ...locksOf([order, with_])));
+}
+
+async function insertAll(db: Database, all: readonly OrderToInsert[]): Promise<InsertAllOutcome> {
+  const within = async (sql: Sql): Promise<InsertAllOutcome> => {
+    const orders: StoredOrder[] = [];
+    for (const [index, one] of all.entries()) {
+      const outcome = await insertWithin(sql, ...one);
+      if (outcome.kind !== 'stored') throw new NotAllStored({ kind: 'refused', index, outcome });
+      orders.push(outcome.order);
+    }
+    return { kind: 'stored', orders };
+  };
+  try {
+    return await conflictFree(() => db.transaction('orders', within, ...all.flatMap(locksOf)));
+  } catch (error) {
+    if (!(error instanceof NotAllStored)) throw error;
+    return error.refused;
+  }
+}
+
+async function conflictFree<T>(once: () => Promise<T>): Promise<T> {
   try {
     return await once();
   } catch (error) {
@@ -187,13 +220,22 @@ async function insert(db: Database, order: NewOrder, with_: OrderInsert): Promis
   }
 }
 
+function locksOf([order, { idempotency, paper }]: OrderToInsert): readonly string[] {
+  return [
+    ...(idempotency === null ? [order.id] : lockKeys(ownerOf(order), idempotency)),
+    ...(paper === undefined ? [] : [paperLock(paper.wallet)]),
+  ];
+}
+
 /** The second one is that of version 0.1.0, whose gateways may still run. */
 function lockKeys(owner: string, { endpoint, key, requestKey }: IdempotencyUse): readonly string[] {
   const whole = requestKey === undefined ? [] : [JSON.stringify([owner, requestKey])];
   return [...whole, JSON.stringify([owner, key]), JSON.stringify([owner, endpoint, key])];
 }
 
-async function insertWithin(sql: Sql, owner: string, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
+async function insertWithin(sql: Sql, order: NewOrder, with_: OrderInsert): Promise<InsertOutcome> {
+  if (!mayInsert(order)) throw new RangeError(`an order of kind ${order.kind} cannot be inserted in the state ${order.state}`);
+  const owner = ownerOf(order);
   const { idempotency, spend, paper, followedBy } = with_;
   const { signature, createdAtMs } = order;
   if (idempotency?.triggerTerm !== undefined && !(await holdTerm(sql, idempotency.triggerTerm))) return { kind: 'fenced' };
