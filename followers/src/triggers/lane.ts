@@ -1,6 +1,7 @@
 import type { ArmedLevel, LaneTerms, ThresholdList } from './armed.ts';
 import { HeldExtreme } from './held-extreme.ts';
 import { LevelList } from './level-list.ts';
+import type { MintPrices } from './mint-prices.ts';
 import { TrailingList } from './trailing-list.ts';
 
 /** What a lane needs of its index. */
@@ -11,6 +12,8 @@ export interface LaneHost {
   unmeet(armed: ArmedLevel): void;
   /** Calls `evaluate` at this time of the steady clock. */
   schedule(lane: LevelLane, dueMs: number): void;
+  /** A watermark of the lane may change until `holdMs` from now. */
+  noteTrailing(lane: LevelLane): void;
 }
 
 const unknown = Number.POSITIVE_INFINITY;
@@ -21,7 +24,7 @@ const unknown = Number.POSITIVE_INFINITY;
  */
 export class LevelLane {
   readonly terms: LaneTerms;
-  readonly mint: string;
+  readonly prices: MintPrices;
   readonly confirm: 'processed' | 'confirmed';
   /** Watches that are not gone. */
   size = 0;
@@ -41,10 +44,12 @@ export class LevelLane {
   /** The highest value since a late one, with it; and the watches that were armed before this time (Unix ms) had missed that one. */
   #lateValue = unknown;
   #lateMs = 0;
+  /** The last step or arming, on the steady clock. Only of trailing watches. */
+  #trailingAtMs = 0;
 
-  constructor(terms: LaneTerms, mint: string, confirm: 'processed' | 'confirmed', host: LaneHost) {
+  constructor(terms: LaneTerms, prices: MintPrices, confirm: 'processed' | 'confirmed', host: LaneHost) {
     this.terms = terms;
-    this.mint = mint;
+    this.prices = prices;
     this.confirm = confirm;
     this.#host = host;
     this.#trailing = terms.isTrailing ? new TrailingList() : null;
@@ -72,6 +77,7 @@ export class LevelLane {
   arm(armed: ArmedLevel, nowMs: number): void {
     this.size++;
     this.#list.add(armed);
+    if (this.#trailing !== null) this.#noteTrailing(nowMs);
     if (this.#trailing === null && this.#value > this.#list.best) return;
     this.#begin(nowMs);
     this.evaluate(nowMs);
@@ -111,6 +117,7 @@ export class LevelLane {
       this.#high.push(nowMs, signed, slot);
       this.#low?.push(nowMs, signed === unknown ? unknown : -signed, slot);
     }
+    if (this.#trailing !== null) this.#noteTrailing(nowMs);
     this.evaluate(nowMs);
   }
 
@@ -144,8 +151,8 @@ export class LevelLane {
     if (dueMs < Number.POSITIVE_INFINITY) this.#host.schedule(this, dueMs);
   }
 
-  /** The watermarks of trailing watches that changed since the last call. */
-  watermarks(nowMs: number, note: (id: string, watermark: number) => void): void {
+  /** The watermarks of trailing watches that changed since the last call. Returns whether one may still change without a step. */
+  watermarks(nowMs: number, note: (id: string, watermark: number) => void): boolean {
     const { sign } = this.terms;
     this.#raise(nowMs);
     this.#trailing?.changedWatermarks((id, watermark) => note(id, watermark * sign));
@@ -153,6 +160,12 @@ export class LevelLane {
       if (armed.isChanged && !armed.isGone) note(armed.id, armed.watermark! * sign);
       armed.isChanged = false;
     }
+    return nowMs - this.#trailingAtMs < this.terms.holdMs;
+  }
+
+  #noteTrailing(nowMs: number): void {
+    this.#trailingAtMs = nowMs;
+    this.#host.noteTrailing(this);
   }
 
   #begin(nowMs: number): void {

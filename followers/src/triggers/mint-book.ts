@@ -31,13 +31,13 @@ export class MintBook implements PriceContext {
   readonly #awaited = new Map<number, Set<MintPrices>>();
   #awaitedCount = 0;
   readonly #reads = new DueHeap<MintPrices>();
-  /** Mints with values that depend on the price of SOL. */
-  readonly #inUsd = new Set<MintPrices>();
+  /** Lanes with values that may depend on the price of SOL. */
+  readonly #otherUnit = new Set<LevelLane>();
   /** Trailing lanes of which a watermark may change. */
   readonly #trailing = new Set<LevelLane>();
   #sweptAtMs = Number.NEGATIVE_INFINITY;
-  /** Mints whose values have not followed the price of SOL yet. */
-  #unswept: MintPrices[] = [];
+  /** Lanes whose values have not followed the price of SOL yet. */
+  #unswept: LevelLane[] = [];
 
   constructor(slots: ConfirmedSlots, { meet, unmeet }: Pick<LaneHost, 'meet' | 'unmeet'>) {
     this.#slots = slots;
@@ -74,21 +74,20 @@ export class MintBook implements PriceContext {
   release(prices: MintPrices): void {
     if (--prices.watches > 0) return;
     this.#mints.delete(prices.mint);
-    this.#inUsd.delete(prices);
     this.changed.delete(prices);
   }
 
   arm(armed: ArmedLevel, nowMs: number): void {
-    if (armed.lane.terms.isTrailing) this.#trailing.add(armed.lane);
     armed.lane.arm(armed, nowMs);
   }
 
   /** Ends a level watch. */
-  drop(armed: ArmedLevel, prices: MintPrices): void {
+  drop(armed: ArmedLevel): void {
     armed.lane.drop(armed);
     if (armed.lane.size > 0) return;
     this.#trailing.delete(armed.lane);
-    prices.removeEmptyLanes();
+    this.#otherUnit.delete(armed.lane);
+    armed.lane.prices.removeEmptyLanes();
   }
 
   price(tick: PriceTick, nowMs: number): void {
@@ -137,12 +136,12 @@ export class MintBook implements PriceContext {
       const isKnown = solUsd !== null && this.solUsd !== null;
       this.solUsd = solUsd;
       this.#sweptAtMs = nowMs;
-      this.#unswept = [...this.#inUsd];
-      if (!isKnown) for (const prices of this.#inUsd) this.changed.add(prices);
+      this.#unswept = [...this.#otherUnit];
+      if (!isKnown) for (const { prices } of this.#otherUnit) this.changed.add(prices);
     }
     if (this.#unswept.length > 0) {
-      const swept = Math.max(leastSwept, Math.ceil(this.#inUsd.size / sweepTicks));
-      for (const prices of this.#unswept.splice(-swept)) prices.revalueUnits(nowMs);
+      const swept = Math.max(leastSwept, Math.ceil(this.#otherUnit.size / sweepTicks));
+      for (const lane of this.#unswept.splice(-swept)) if (lane.size > 0) lane.prices.revalueUnit(lane, nowMs);
     }
     for (let dueMs = this.#lanes.nextMs; dueMs <= nowMs; dueMs = this.#lanes.nextMs) {
       const lane = this.#lanes.pop(nowMs)!;
@@ -185,7 +184,7 @@ export class MintBook implements PriceContext {
   }
 
   watermarks(nowMs: number, note: (id: string, watermark: number) => void): void {
-    for (const lane of this.#trailing) lane.watermarks(nowMs, note);
+    for (const lane of this.#trailing) if (!lane.watermarks(nowMs, note)) this.#trailing.delete(lane);
   }
 
   fateOf({ slot, id, isSettled }: Pick<PriceTick, 'slot' | 'id' | 'isSettled'>): ConfirmedFate {
@@ -205,8 +204,12 @@ export class MintBook implements PriceContext {
     for (const one of waiting) one.release(oldest);
   }
 
-  noteUsd(prices: MintPrices): void {
-    this.#inUsd.add(prices);
+  noteOtherUnit(lane: LevelLane): void {
+    this.#otherUnit.add(lane);
+  }
+
+  noteTrailing(lane: LevelLane): void {
+    this.#trailing.add(lane);
   }
 
   read(prices: MintPrices, dueMs: number): void {

@@ -15,8 +15,8 @@ export interface PriceContext extends LaneHost {
   await(prices: MintPrices, slot: number): void;
   /** Its price or its facts must be read from the market's state, from this time on. */
   read(prices: MintPrices, dueMs: number): void;
-  /** Some of its values are in USD, or its price is: they depend on the price of SOL. */
-  noteUsd(prices: MintPrices): void;
+  /** The values of the lane may be in another unit than the price of the pool. */
+  noteOtherUnit(lane: LevelLane): void;
   /** USD for one SOL; null if it is unknown or too old. */
   readonly solUsd: number | null;
   /** Unix ms since when the log was read without a loss. */
@@ -74,9 +74,9 @@ export class MintPrices {
         its.minDepthSol === minDepthSol,
     );
     if (known !== undefined) return known;
-    const lane = new LevelLane(terms, this.mint, confirm, this.#context);
+    const lane = new LevelLane(terms, this, confirm, this.#context);
     view.lanes.push(lane);
-    if (unitOf(metric) === 'usd') this.#context.noteUsd(this);
+    if (unitOf(metric) === 'usd') this.#context.noteOtherUnit(lane);
     if (!isPrice(metric)) this.#context.read(this, nowMs);
     if (view.tick !== null) lane.step(this.#counted(view.tick, terms), view.tick.slot, nowMs, 0);
     return lane;
@@ -157,24 +157,19 @@ export class MintPrices {
     const isNew = supply !== this.supply || goal?.to !== this.goal?.to || goal?.from !== this.goal?.from;
     this.supply = supply;
     this.goal = goal;
-    if (isNew) this.#revalue(nowMs, (metric) => !isPrice(metric));
+    for (const { tick: at, lanes } of isNew ? [this.processed, this.confirmed] : []) {
+      if (at === null) continue;
+      for (const lane of lanes) if (!isPrice(lane.terms.metric)) lane.step(this.#counted(at, lane.terms), Number.NaN, nowMs, 0);
+    }
     const newest = this.processed.tick;
     if (tick !== null && (newest === null || tick.slot > newest.slot)) this.take(tick, nowMs);
   }
 
-  /** The price of SOL has changed, and with it the values in the other unit than that of the pool. */
-  revalueUnits(nowMs: number): void {
-    this.#revalue(nowMs, isOtherUnit);
-  }
-
-  /** Values changed without a tick. */
-  #revalue(nowMs: number, isConcerned: (metric: PriceMetric, tick: PriceTick) => boolean): void {
-    for (const { tick, lanes } of [this.processed, this.confirmed]) {
-      if (tick === null) continue;
-      for (const lane of lanes) {
-        if (isConcerned(lane.terms.metric, tick)) lane.step(this.#counted(tick, lane.terms), Number.NaN, nowMs, 0);
-      }
-    }
+  /** The price of SOL has changed, and with it values in another unit than that of the pool. */
+  revalueUnit(lane: LevelLane, nowMs: number): void {
+    const { tick } = this.view(lane.confirm);
+    const unit = unitOf(lane.terms.metric);
+    if (tick !== null && unit !== null && unit !== tick.unit) lane.step(this.#counted(tick, lane.terms), Number.NaN, nowMs, 0);
   }
 
   /** The value of a metric at a tick, even if its pool is too shallow; null if it is unknown. */
@@ -194,13 +189,13 @@ export class MintPrices {
   }
 
   #step(view: PriceView, tick: PriceTick, nowMs: number): void {
-    if (tick.unit === 'usd') this.#context.noteUsd(this);
     const { watchingSinceMs } = this.#context;
     const isUnseen = view.tick === null || tick.receivedUs < watchingSinceMs * 1000;
     view.tick = tick;
     const { lanes } = view;
     for (let at = 0; at < lanes.length; at++) {
       const lane = lanes[at]!;
+      if (tick.unit === 'usd') this.#context.noteOtherUnit(lane);
       lane.step(this.#counted(tick, lane.terms), tick.slot, nowMs, isUnseen ? watchingSinceMs : 0);
     }
   }
@@ -236,11 +231,6 @@ export function isTooShallow({ heldSol }: PriceTick, minDepthSol: number): boole
 }
 
 const isPrice = (metric: PriceMetric): boolean => metric === 'priceSol' || metric === 'priceUsd';
-
-function isOtherUnit(metric: PriceMetric, { unit }: PriceTick): boolean {
-  const own = unitOf(metric);
-  return own !== null && own !== unit;
-}
 
 /** The unit of a metric that is money; null of the others. */
 export function unitOf(metric: PriceMetric): 'sol' | 'usd' | null {

@@ -291,10 +291,10 @@ export class WatchIndex {
     }
     if (entry.kind === 'level') {
       const { lane } = entry;
-      const prices = this.#mints.get(lane.mint)!;
+      const { prices, value, slot } = lane;
+      const { mint } = prices;
       const tick = prices.view(lane.confirm).tick!;
       const { receivedUs, publishedUs } = tick;
-      const { mint, value, slot } = lane;
       const price = priceAtBound(entry, prices.valueAt(tick, 'priceSol'));
       const met = { ...none, id, mint, value, slot, late: lane.isLate(entry), receivedUs, publishedUs, price };
       this.#end(id, this.#byId.get(id)!);
@@ -316,12 +316,11 @@ export class WatchIndex {
     } else if (entry.kind === 'profit') {
       this.#profits.remove(entry);
       const prices = this.#mints.get(entry.watch.mint!)!;
-      if (entry.armed !== null) this.#mints.drop(entry.armed, prices);
+      if (entry.armed !== null) this.#mints.drop(entry.armed);
       this.#mints.release(prices);
     } else {
-      const prices = this.#mints.get(entry.lane.mint)!;
-      this.#mints.drop(entry, prices);
-      this.#mints.release(prices);
+      this.#mints.drop(entry);
+      this.#mints.release(entry.lane.prices);
     }
   }
 
@@ -343,7 +342,7 @@ export class WatchIndex {
     if (armed?.isMet === true) this.#met.delete(watch.id);
     // The lane of the old price knows how long the new one is held.
     if (profit.armed !== null) this.#mints.arm(profit.armed, this.#nowMs);
-    if (armed !== null) this.#mints.drop(armed, prices);
+    if (armed !== null) this.#mints.drop(armed);
     this.#mints.changed.add(prices);
   }
 
