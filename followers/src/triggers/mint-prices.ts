@@ -15,7 +15,7 @@ export interface PriceContext extends LaneHost {
   await(prices: MintPrices, slot: number): void;
   /** Its price or its facts must be read from the market's state, from this time on. */
   read(prices: MintPrices, dueMs: number): void;
-  /** The values of the lane may be in another unit than the price of the pool. */
+  /** The values of the lane may be in USD while the price of the pool is in SOL, or the other way round. */
   noteOtherUnit(lane: LevelLane): void;
   /** USD for one SOL; null if it is unknown or too old. */
   readonly solUsd: number | null;
@@ -165,7 +165,7 @@ export class MintPrices {
     if (tick !== null && (newest === null || tick.slot > newest.slot)) this.take(tick, nowMs);
   }
 
-  /** The price of SOL has changed, and with it values in another unit than that of the pool. */
+  /** The price of SOL has changed, and with it values in a unit that is not that of the pool. */
   revalueUnit(lane: LevelLane, nowMs: number): void {
     const { tick } = this.view(lane.confirm);
     const unit = unitOf(lane.terms.metric);
