@@ -125,6 +125,7 @@ describe.each(['uws', 'node'] as const)('HTTP over %s', (transport) => {
         bus: { kind: 'in-process', linkUp: true },
         stream: { connections: 0, topics: 0, latencyUs: { count: 0, p50: null, p99: null } },
         orders: null,
+        triggers: null,
       });
     }
   });

@@ -22,6 +22,8 @@ import { until } from '../support/until.ts';
 /** Conditions that hold when a test says so. */
 export class HandWatch implements TermWatch {
   readonly watched = new Map<string, Watch>();
+  /** By wallet and mint. */
+  readonly costs = new Map<string, number | null>();
   readonly stored = (): void => undefined;
   readonly #met = new Map<string, Met>();
   readonly #onMet: () => void;
@@ -63,6 +65,10 @@ export class HandWatch implements TermWatch {
     return taken;
   }
 
+  setPosition(publicKey: string, mint: string, costSol: number | null): void {
+    this.costs.set(`${publicKey} ${mint}`, costSol);
+  }
+
   reasons(): ReadonlyMap<string, string | null> {
     return new Map();
   }
@@ -89,6 +95,16 @@ export class EngineWorld {
   readonly published: StoredTrigger[] = [];
   readonly stats = new TriggerStats();
   holdsRole = true;
+  /** The average cost of every position, and how the engine learns that it has changed. */
+  cost: number | null | 'unknown' = 'unknown';
+  onCost: (publicKey: string, mint: string) => void = () => undefined;
+  readonly positions: EngineParts['positions'] = {
+    of: () => (typeof this.cost === 'number' ? { averageCostSol: this.cost } : this.cost),
+    onChange: (listener) => {
+      this.onCost = listener;
+      return () => (this.onCost = () => undefined);
+    },
+  };
   keyId = '';
   /** What happens to the next orders; afterwards, they are stored. */
   fates: Fate[] = [];
@@ -119,6 +135,7 @@ export class EngineWorld {
       holdsRole: () => this.holdsRole,
       openWatch: (_term, onMet) => (this.watch = new HandWatch(onMet)),
       solUsd: () => 150,
+      positions: this.positions,
       prices: null,
       chain: async () => orderGenesisHash,
       publish: (trigger) => this.published.push(trigger),

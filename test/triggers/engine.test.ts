@@ -259,6 +259,21 @@ describe('the engine of triggers', () => {
     );
   });
 
+  it('tells conditions on profit the average cost: what is known, what changes, and what becomes known later', async () => {
+    await world.armOne({ when: { kind: 'profit', op: '<=', percent: -20 } });
+    const { publicKey, mint } = triggerTerms.order;
+    const cost = (): unknown => world.watch.costs.get(`${publicKey} ${mint}`);
+    expect(cost()).toBeNull();
+    world.cost = 2e-8;
+    await until('the cost to be known', () => cost() === 2e-8);
+    world.cost = 3e-8;
+    world.onCost(publicKey, mint!);
+    expect(cost()).toBe(3e-8);
+    world.cost = null;
+    world.onCost(publicKey, mint!);
+    expect(cost()).toBeNull();
+  });
+
   it('places nothing without the role, and everything when it has the role again', async () => {
     const id = await world.armOne();
     world.holdsRole = false;

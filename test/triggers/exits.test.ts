@@ -105,6 +105,28 @@ describe.each(['live', 'paper'] as const)('exits on the server, %s', (mode) => {
   );
 
   it(
+    'sells half at a loss of the position, with the average cost of all its buys, and counts what happened',
+    async () => {
+      const coin = launchCoin(world.chain);
+      tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 30n * sol }, 1n);
+      const { bought, stop } = await boughtWithExits(coin);
+      expect((await gateways.get(mode)!.del(`/trade/triggers/${String(stop)}`)).status).toBe(200);
+      const before = (await get('/status'))['triggers'] as Readonly<Record<string, number>>;
+      const publicKey = wallets.get(mode)!;
+      const order = { publicKey, mint: coin.mint, side: 'sell', amount: '50%', slippage: 25 };
+      const loss = await arm({ ...order, when: { position: 'profitPct', op: '<=', value: -30 } });
+      tradeOnChain(world.chain, coin, 'pump', { exact: 'baseIn', amount: (tokensOf(world.chain, coin) * 8n) / 10n }, 1n);
+      const fired = await inState(loss['triggerId'], 'fired');
+      // Of both buys, so more than half of the second one.
+      const sold = BigInt((await filled(fired['orderId'])).baseAmount);
+      expect(sold > bought / 2n && sold < bought).toBe(true);
+      const after = (await get('/status'))['triggers'] as Readonly<Record<string, number>>;
+      expect([after['begun']! - before['begun']!, after['fired']! - before['fired']!]).toEqual([1, 1]);
+    },
+    timeoutMs,
+  );
+
+  it(
     'sells with the stop when the price falls, and cancels the take profit',
     async () => {
       const coin = launchCoin(world.chain);

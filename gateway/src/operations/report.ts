@@ -24,7 +24,7 @@ export const { version } = manifest;
 export type Status = AnswerOf<typeof statusEndpoint>;
 
 /** What `/status` says of trading; null if this gateway does not trade. */
-export type TradingStatus = Pick<Status, 'orders' | 'trading'>;
+export type TradingStatus = Pick<Status, 'orders' | 'trading' | 'triggers'>;
 
 /** What the trading half reports about itself. */
 export interface TradingReports {

@@ -120,6 +120,7 @@ export function openDesk(of: DeskParts) {
     placeOrder,
     publish: (trigger) => publisher.publishTrigger(trigger),
     prices: nodes.length > 1 ? new PriceCheck(state.markets, clock) : null,
+    positions,
     stats: triggerStats,
   });
   const endpoints = [

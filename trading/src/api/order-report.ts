@@ -68,9 +68,9 @@ export function tradingReports(
 }
 
 function tradingStatus(report: OrderReport | null): TradingStatus {
-  if (report === null) return { orders: null, trading: null };
+  if (report === null) return { orders: null, trading: null, triggers: null };
   const { mode, halted, role } = report;
-  return { orders: orderStatus(report), trading: { mode, halted, role: role.holder } };
+  return { orders: orderStatus(report), trading: { mode, halted, role: role.holder }, triggers: triggerStatus(report) };
 }
 
 /** For `/status`. */
@@ -90,6 +90,10 @@ function orderStatus({ stats, open }: OrderReport): NonNullable<AnswerOf<typeof 
       total: total.summary(),
     },
   };
+}
+
+function triggerStatus({ triggers, triggerStats: { begun, late, ended, sentUs } }: OrderReport): TradingStatus['triggers'] {
+  return { open: triggers, begun, late, ...ended, sentUs: sentUs.summary() };
 }
 
 /** For `/metrics`. Labels are states and steps of an order, lanes and endpoints; all of them are bounded. */

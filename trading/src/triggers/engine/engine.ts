@@ -12,6 +12,7 @@ import type { LifeStep, SeenOrder } from '../life/life.ts';
 import { OpenTriggers, type LiveTrigger } from '../life/open-triggers.ts';
 import { OrdersOfTriggers } from '../firing/orders-of-triggers.ts';
 import type { PriceCheck } from '../firing/price-check.ts';
+import { ProfitPositions, type CostSource } from './profit-positions.ts';
 import type { TriggerStats } from '../firing/trigger-stats.ts';
 import { TriggerWriter } from './trigger-writer.ts';
 import { watchOf, type ConditionWatch, type Met } from '../life/watch.ts';
@@ -51,6 +52,7 @@ export interface EngineParts extends AttemptParts {
   /** Begins to watch conditions in this term; calls `onMet` when some may be met. */
   readonly openWatch: (term: number, onMet: () => void) => TermWatch;
   readonly solUsd: () => number | null;
+  readonly positions: CostSource;
   /** Compares the price that met a condition with what nodes agree on. With a single node: null. */
   readonly prices: Pick<PriceCheck, 'isTrue'> | null;
   /** Resolves with the genesis hash of the nodes' chain as soon as it is known; null if `signal` fires before. */
@@ -80,6 +82,7 @@ export class TriggerEngine {
   readonly #attempts: Attempts;
   readonly #firings: Firings;
   readonly #orders: OrdersOfTriggers;
+  readonly #profits: ProfitPositions;
   /** Those that are met, and whose group has an order on its way. */
   readonly #blocked = new Set<LiveTrigger>();
   /** Triggers that may be in the store, with the time until which they are looked for. */
@@ -94,6 +97,7 @@ export class TriggerEngine {
     this.#parts = parts;
     const note: TriggerWriter['note'] = (...what) => this.#term?.writer.note(...what);
     this.#attempts = new Attempts(parts);
+    this.#profits = new ProfitPositions(parts.positions, () => this.#term?.watch ?? null);
     this.#orders = new OrdersOfTriggers({ orders, open: this.#open, note, onFilled: () => this.#pump(), nowMs, log });
     this.#firings = new Firings({
       attempts: this.#attempts,
@@ -145,6 +149,7 @@ export class TriggerEngine {
   async close(): Promise<void> {
     this.#life.abort();
     this.#term?.stopTicks();
+    this.#profits.close();
     await this.#running;
     await this.#firings.idle();
     await this.#term?.writer.idle();
@@ -237,6 +242,7 @@ export class TriggerEngine {
 
   #forget(live: LiveTrigger): void {
     this.#term?.watch.remove(live.trigger.id);
+    this.#profits.remove(live);
     this.#firings.abandon(live);
     this.#orders.forget(live);
     this.#blocked.delete(live);
@@ -254,6 +260,7 @@ export class TriggerEngine {
     // A price on which nodes do not agree is not looked at all the time.
     const leastMs = live.unconfirmed === 0 ? 0 : Math.min(mostUnconfirmedMs, leastUnconfirmedMs * 2 ** (live.unconfirmed - 1));
     if (watch !== null) this.#term?.watch.add(watch.holdMs < leastMs ? { ...watch, holdMs: leastMs } : watch);
+    if (when.kind === 'profit') this.#profits.add(live);
   }
 
   #onStored(live: LiveTrigger, { next, change }: LifeStep): void {
@@ -406,6 +413,7 @@ export class TriggerEngine {
       const live = this.#open.get(id);
       if (live !== undefined) writer.note(live, { kind: 'waits', reason });
     }
+    this.#profits.look();
     this.#orders.look((live) => this.#firings.isPlanned(live));
     if (this.#unsure.size > 0) void this.#lookForUnsure();
   }

@@ -50,6 +50,8 @@ export interface ConditionWatch<Taken extends Met = Met> {
   takeMet(limit: number, mayTake: (id: string) => boolean): readonly Taken[];
   /** The firing of what was taken is stored, or it does not fire. Until then the log is read again from there after a crash. */
   stored(met: Taken): void;
+  /** The average cost of a token in SOL, for conditions on profit. Null: it is unknown, or there is no position. */
+  setPosition(publicKey: string, mint: string, costSol: number | null): void;
   /** For up to `limit` triggers for which that changed since it was returned: why it waits, or null. */
   reasons(limit: number): ReadonlyMap<string, string | null>;
 }

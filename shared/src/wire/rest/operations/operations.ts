@@ -180,6 +180,19 @@ const Status = Titled('status', {
     }),
     'Null if this gateway has no RPC endpoint or no store, and so refuses orders.',
   ),
+  triggers: Nullable(
+    Closed({
+      open: Count('Triggers that have not ended. 0 on a gateway without the trading role.'),
+      begun: Count('Firings that began since its start.'),
+      late: Count('Firings that began late.'),
+      fired: Count('Triggers that ended with an order.'),
+      cancelled: Count('Triggers that were cancelled.'),
+      expired: Count('Triggers that expired.'),
+      failed: Count('Triggers that failed.'),
+      sentUs: step('From the event that met a condition to the answer for the sent order'),
+    }),
+    'Triggers of this gateway; null if it does not trade.',
+  ),
   ingest: Type.Array(
     Closed({
       name: FreeText('Its name.'),
