@@ -110,7 +110,11 @@ describe.each(['live', 'paper'] as const)('exits on the server, %s', (mode) => {
       const coin = launchCoin(world.chain);
       tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: 30n * sol }, 1n);
       const { bought, stop } = await boughtWithExits(coin);
-      expect((await gateways.get(mode)!.del(`/trade/triggers/${String(stop)}`)).status).toBe(200);
+      const cancelled = await fetch(`http://${gateways.get(mode)!.host}/trade/triggers/${String(stop)}`, {
+        method: 'DELETE',
+        headers: { authorization: `Bearer ${world.operatorKey}` },
+      });
+      expect(await cancelled.json()).toMatchObject({ status: 'cancelled' });
       const before = (await get('/status'))['triggers'] as Readonly<Record<string, number>>;
       const publicKey = wallets.get(mode)!;
       const order = { publicKey, mint: coin.mint, side: 'sell', amount: '50%', slippage: 25 };
