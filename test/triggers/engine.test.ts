@@ -259,7 +259,7 @@ describe('the engine of triggers', () => {
     );
   });
 
-  it('tells conditions on profit the average cost: what is known, what changes, and what becomes known later', async () => {
+  it('passes the average cost to conditions on profit: what is known, what changes, and what becomes known later', async () => {
     await world.armOne({ when: { kind: 'profit', op: '<=', percent: -20 } });
     const { publicKey, mint } = triggerTerms.order;
     const cost = (): unknown => world.watch.costs.get(`${publicKey} ${mint}`);
