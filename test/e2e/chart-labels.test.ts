@@ -77,7 +77,7 @@ export const requestsLeft = { share: () => 1 };`;
 const pageEntry = `
 import { h, render } from 'preact';
 import { CandleChart } from 'the chart';
-render(h(CandleChart, { mint: 'coin', supply: 1e9, quote: 'SOL', own: [] }), document.body);`;
+render(h(CandleChart, { mint: 'coin', supply: 1e9, quote: 'SOL', own: [], over: () => null }), document.body);`;
 
 const stand: Plugin = {
   name: 'stand-ins',

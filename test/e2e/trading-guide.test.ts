@@ -88,7 +88,8 @@ describe('the guide "Trading in the page"', { timeout: testTimeoutMs }, () => {
       '4. Try an order without sending it',
       '5. Buy',
       '6. Sell',
-      '7. See what you did',
+      '7. Let the server sell',
+      '8. See what you did',
     ]);
   });
 
@@ -165,10 +166,47 @@ describe('the guide "Trading in the page"', { timeout: testTimeoutMs }, () => {
     expect([...unused]).toEqual([]);
   });
 
-  it('7. See what you did', async () => {
-    begin('7. See what you did');
+  it('7. Let the server sell', async () => {
+    begin('7. Let the server sell');
+    await page.locator('.exits summary', { hasText: named('Exits with the buy') }).click();
+    await field('Take profit (%)').fill('50');
+    await field('Stop loss (%)').fill('45');
+    await field('Trailing stop (%)').waitFor();
+    await button('Add a step').waitFor();
+    await page.getByLabel('Amount').fill('0.1');
+    const armed = page.locator('.ticket').getByText('Armed: 2 exits.');
+    for (let tries = 0; tries < maxTries && (await armed.count()) === 0; tries++) {
+      await button('Buy with exits').click();
+      await armed.or(page.locator('.ticket .fault')).first().waitFor({ timeout: 60_000 });
+    }
+    await armed.waitFor();
+    // The chart is that of a market that moves: whether both lines are in it is another test's.
+    const take = page.getByRole('slider', { name: 'Sell 100 % at +50 %' });
+    await take.waitFor();
+    await take.press('Delete');
+    await button('Undo').waitFor();
+    await button('On a condition').click();
+    await page.getByLabel('Waits for').selectOption({ label: named('Trailing, in %') });
+    for (const name of ['Arm buy', 'Arm sell']) await button(name).waitFor();
     await openSection('Orders');
-    await until('both orders', async () => (await page.locator('tbody .state.finalized').count()) === 2);
+    await heading('Triggers');
+    expect(
+      await page
+        .getByRole('button', { name: /^Cancel trigger / })
+        .first()
+        .textContent(),
+    ).toContain(named('Cancel'));
+    await button('Cancel all …').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel them' }).click();
+    await page.getByText('No trigger is armed.').waitFor();
+    named('Wallets');
+    expect([...unused]).toEqual([]);
+  });
+
+  it('8. See what you did', async () => {
+    begin('8. See what you did');
+    await openSection('Orders');
+    await until('all three orders', async () => (await page.locator('tbody .state.finalized').count()) === 3);
     const details = page.getByRole('button', { name: /^(More|Less) about order/ }).first();
     expect(await details.textContent()).toContain(named('More'));
     await details.click();

@@ -31,7 +31,7 @@ type Page = FunctionComponent<{ readonly id: string }>;
 type LaterPage = Exclude<PageName, 'live' | 'unknown'>;
 const laterPages: Readonly<Record<LaterPage, () => Promise<Page>>> = {
   token: async () => (await import('./token/token.tsx')).TokenPage,
-  orders: async () => (await import('./trading/orders/orders.tsx')).OrdersPage,
+  orders: async () => (await import('./trading/orders-page.tsx')).OrdersPage,
   wallets: async () => (await import('./account/wallets/wallets.tsx')).WalletsPage,
   wallet: async () => (await import('./account/wallets/wallet.tsx')).WalletPage,
   'api-keys': async () => (await import('./account/keys/keys.tsx')).KeysPage,
@@ -157,7 +157,10 @@ function Header({ place: { page } }: { readonly place: Place }) {
 function NoteLine() {
   const shown = useStore(note);
   return (
-    <div role={shown?.kind === 'fault' ? 'alert' : 'status'} class={shown === null ? '' : `note ${shown.kind}`}>
+    <div
+      role={shown?.kind === 'fault' ? 'alert' : 'status'}
+      class={shown === null ? '' : `note ${shown.kind} ${shown.isNear === true ? 'near' : ''}`}
+    >
       {shown?.text}
       {shown?.action !== undefined && (
         <Button class="small" onClick={shown.action.run}>

@@ -16,6 +16,7 @@ import { agreedClock } from '@sluice/shared/runtime/clock/agreed-time.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { createMarket } from '@sluice/shared/market/create.ts';
+import type { MarketStore } from '@sluice/shared/market/market.ts';
 import { InProcessPoolDirectory } from '@sluice/shared/market/pools/in-process-pool-directory.ts';
 import type { Keypair } from '@sluice/shared/solana/addresses/keypair.ts';
 import { decodeTransaction } from '@sluice/shared/solana/transaction/transaction.ts';
@@ -29,6 +30,7 @@ import { createChain, type SimChain } from '../../simnet/sim-chain.ts';
 import { startSimnet, type Simnet } from '../../simnet/simnet.ts';
 import { startTamperedNode, type TamperedNode } from './tampered-node.ts';
 import { testSealKey, until } from '../gateway.ts';
+import { consumeMarket } from '../product/market-consumer.ts';
 import { testConfig } from '../test-config.ts';
 import { makeKey, openEmbeddedStore } from '../keys.ts';
 import { maker, trader } from './quoted-trades.ts';
@@ -93,6 +95,8 @@ interface WorldParts {
   readonly bus: Bus;
   /** Ingest fills it. */
   readonly directory: InProcessPoolDirectory;
+  /** Ingest and its followers fill it, with candles. */
+  readonly market: MarketStore;
   readonly config: Config;
   readonly operatorKey: string;
 }
@@ -125,10 +129,11 @@ export class TradingWorld {
   async gateway(
     options: Partial<Pick<GatewayOptions, 'transport' | 'page' | 'metadata'>> & { readonly config?: Partial<Config> } = {},
   ): Promise<TradingGateway> {
-    const { bus, directory, config, operatorKey } = this.#parts;
+    const { bus, directory, market, config, operatorKey } = this.#parts;
     const gateway = await startGateway({
       ...options,
       directory,
+      market,
       config: { ...config, ...options.config },
       bus,
       log,
@@ -355,17 +360,24 @@ export async function startTradingWorld({
     const { key: operatorKey } = await makeKey(store, { plan: 'enterprise' });
     chain.start();
     const directory = new InProcessPoolDirectory();
-    if (ingest) closers.push(...(await followChain(config, bus, directory)));
-    return new TradingWorld({ dataDir, chain, simnet, node, store, keystore, bus, directory, config, operatorKey }, closers);
+    const market = await createMarket({ redisUrls: null, log });
+    closers.push(() => market.close());
+    if (ingest) closers.push(...(await followChain(config, bus, directory, market)));
+    return new TradingWorld({ dataDir, chain, simnet, node, store, keystore, bus, directory, market, config, operatorKey }, closers);
   } catch (error) {
     for (const end of closers.toReversed()) await end();
     throw error;
   }
 }
 
-async function followChain(config: Config, bus: Bus, pools: InProcessPoolDirectory): Promise<readonly (() => Promise<unknown>)[]> {
-  const market = await createMarket({ redisUrls: null, log });
+async function followChain(
+  config: Config,
+  bus: Bus,
+  pools: InProcessPoolDirectory,
+  market: MarketStore,
+): Promise<readonly (() => Promise<unknown>)[]> {
+  const candles = consumeMarket({ bus, market, log });
   const ingest = await startIngest({ config, bus, market, pools, log, signal: new AbortController().signal });
   await until('ingest to see the chain', () => ingest.stats().endpointsUp === 1 && ingest.stats().leads);
-  return [() => market.close(), () => ingest.close()];
+  return [() => candles.close(1_000), () => ingest.close()];
 }

@@ -41,6 +41,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['Enter', 'In Amount: simulates the order, a sale if the amount is a percentage, otherwise a purchase'],
   ['B', 'On the page of a token: asks whether to buy. Nothing is sent before you confirm'],
   ['S', 'On the page of a token: asks whether to sell. Nothing is sent before you confirm'],
+  ['↑ ↓', 'On the line of a trigger in a chart: moves it. Enter applies, Esc resets, Delete cancels the trigger'],
   ['Esc', 'Closes a dialog, and empties the search'],
   ['?', 'This list'],
 ];

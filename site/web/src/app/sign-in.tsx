@@ -7,6 +7,8 @@ const linkForm = /^#sign-in=([0-9A-Za-z_-]{16,256})$/;
 export interface Note {
   readonly text: string;
   readonly kind: 'plain' | 'fault';
+  /** Shown over the page, which does not move then; otherwise above it. */
+  readonly isNear?: boolean;
   readonly action?: { readonly name: string; readonly run: () => void };
 }
 /** A message at the top of the page. */

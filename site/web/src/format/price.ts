@@ -64,6 +64,11 @@ export function coins(value: number): string {
   return value.toLocaleString('en-US', digits);
 }
 
+/** A percentage with its sign: `+50 %`, `−45 %`. */
+export function signed(percent: number): string {
+  return `${percent < 0 ? '−' : '+'}${Math.abs(percent).toLocaleString('en-US', { maximumFractionDigits: 2 })} %`;
+}
+
 function subscript(count: number): string {
   return String(count).replaceAll(/\d/g, (digit) => subscripts[Number(digit)]!);
 }

@@ -46,13 +46,22 @@ export function useIsOwn(): (trade: Trade) => boolean {
 /** An address is no secret. */
 const storedName = (): string => `sluice-wallet ${me.value?.account?.id ?? ''}`;
 
-/** The wallet that this browser used last; the oldest one if it used none. Empty without a wallet. */
-export function useChosenWallet(wallets: readonly OwnWallet[] | null): readonly [publicKey: string, choose: (publicKey: string) => void] {
+/** The wallets of the account, and the one that this browser used last, or the oldest one if it used none. */
+export interface ChosenWallet {
+  readonly wallets: readonly OwnWallet[] | null;
+  readonly fault: string | null;
+  /** Empty without a wallet. */
+  readonly publicKey: string;
+  readonly choose: (publicKey: string) => void;
+}
+
+export function useChosenWallet(): ChosenWallet {
+  const { value: wallets, fault } = useOwnWallets();
   const [chosen, setChosen] = useState(() => localStorage.getItem(storedName()));
   const found = (wallets ?? []).find(({ publicKey }) => publicKey === chosen) ?? wallets?.at(-1);
   const choose = (publicKey: string): void => {
     localStorage.setItem(storedName(), publicKey);
     setChosen(publicKey);
   };
-  return [found?.publicKey ?? '', choose];
+  return { wallets, fault, publicKey: found?.publicKey ?? '', choose };
 }

@@ -7,10 +7,13 @@ import {
   CrosshairMode,
   HistogramSeries,
   type AutoscaleInfo,
+  type IChartApi,
+  type ISeriesApi,
   TickMarkType,
   type Time,
   type UTCTimestamp,
 } from 'lightweight-charts';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { faultText, sluice } from '../state/server.ts';
 import { theme } from '../app/theme.ts';
@@ -20,6 +23,7 @@ import { useSignal } from '../parts/hooks.ts';
 import { Choice, Empty, Fault } from '../parts/parts.tsx';
 import { soon } from '../state/bounded.ts';
 import { useStore } from '../state/store.ts';
+import type { PriceScale } from './chart-lines.tsx';
 import { axisLabels, inUnit, leastPrice, priceText, volumeText, type Bar, type Drawn, type Unit } from './chart-units.ts';
 import type { OwnTrade } from './use-token.ts';
 
@@ -74,7 +78,21 @@ function openChart(element: HTMLElement) {
     priceFormat: { type: 'custom', formatter: (value: number) => short(value), minMove: 1e-6 },
   });
   chart.priceScale('volume').applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
-  return { chart, candles, volumes, marks: createSeriesMarkers(candles, []) };
+  return { chart, candles, volumes, marks: createSeriesMarkers(candles, []), scale: scaleOf(chart, candles) };
+}
+
+function scaleOf(chart: IChartApi, candles: ISeriesApi<'Candlestick'>): PriceScale {
+  const followers = new Set<() => void>();
+  candles.attachPrimitive({ updateAllViews: () => followers.forEach((drawn) => drawn()) });
+  return {
+    toY: (price) => candles.priceToCoordinate(price),
+    toPrice: (y) => candles.coordinateToPrice(y),
+    size: () => chart.paneSize(),
+    follow: (drawn) => {
+      followers.add(drawn);
+      return () => void followers.delete(drawn);
+    },
+  };
 }
 
 /** The scale of a price that hardly moved. */
@@ -253,9 +271,11 @@ interface ChartProps {
   readonly supply: number;
   readonly quote: string;
   readonly own: readonly OwnTrade[];
+  /** What lies over the candles. */
+  readonly over: (scale: PriceScale, unit: Unit) => ComponentChildren;
 }
 
-export function CandleChart({ mint, supply, quote, own }: ChartProps) {
+export function CandleChart({ mint, supply, quote, own, over }: ChartProps) {
   const [interval, setInterval] = useState<CandleInterval>('15s');
   const [unit, setUnit] = useState<Unit>('usd');
   const { bars, fault, readOlder } = useCandles(mint, interval);
@@ -266,9 +286,11 @@ export function CandleChart({ mint, supply, quote, own }: ChartProps) {
   const [pointedAt, setPointedAt] = useState<Time | null>(null);
   const element = useRef<HTMLDivElement>(null);
   const open = useRef<Chart | null>(null);
+  const [scale, setScale] = useState<PriceScale | null>(null);
   useEffect(() => {
     const chart = openChart(element.current!);
     open.current = chart;
+    setScale(chart.scale);
     chart.chart.subscribeCrosshairMove(({ time }) => setPointedAt(time ?? null));
     // Further candles come as the reader moves back to the oldest ones.
     chart.chart.timeScale().subscribeVisibleLogicalRangeChange((range) => range !== null && range.from < -roomLeft && readOlder());
@@ -309,12 +331,15 @@ export function CandleChart({ mint, supply, quote, own }: ChartProps) {
         />
       </div>
       <Legend of={drawn.find(({ time }) => time + shiftS === pointedAt) ?? last} unit={unit} quote={quote} />
-      <div
-        class="chart"
-        ref={element}
-        role="img"
-        aria-label={`Candles of ${interval}${last === null ? '' : `, last ${priceText(unit, last.close)}`}${own.length === 0 ? '' : `, your trades: ${own.length}`}`}
-      />
+      <div class="chart-frame">
+        <div
+          class="chart"
+          ref={element}
+          role="img"
+          aria-label={`Candles of ${interval}${last === null ? '' : `, last ${priceText(unit, last.close)}`}${own.length === 0 ? '' : `, your trades: ${own.length}`}`}
+        />
+        {scale !== null && over(scale, unit)}
+      </div>
       {bars !== null && drawn.length === 0 && (
         <Empty>{bars.length === 0 ? 'Quiet: no trade of this token is stored.' : 'The price in this unit is not known.'}</Empty>
       )}

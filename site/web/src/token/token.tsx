@@ -10,12 +10,14 @@ import { TokenIcon } from '../parts/icon.tsx';
 import { DocsLink, OutLink, tokenExplorers, WalletLink } from '../parts/links.tsx';
 import { AsOf, Card, Copy, Empty, Fact, Fault } from '../parts/parts.tsx';
 import { NameMark, Outside, shownSymbol, type NamedToken } from '../parts/token-name.tsx';
+import { useChosenWallet } from '../parts/own-wallets.ts';
 import { useStore } from '../state/store.ts';
 import { CandleChart } from './chart.tsx';
 import { Liquidity } from './liquidity.tsx';
 import { Holders, Pools } from './pools-and-holders.tsx';
 import { Tape } from '../parts/tape.tsx';
 import { Ticket } from '../trading/ticket/order-ticket.tsx';
+import { TokenTriggers, TriggerLines, useTokenTriggers } from './token-triggers.tsx';
 import { useOwnTrades, useToken } from './use-token.ts';
 
 const priceFaults: Readonly<Record<NonNullable<TokenInfo['priceNullReason']>, string>> = {
@@ -28,9 +30,8 @@ const priceFaults: Readonly<Record<NonNullable<TokenInfo['priceNullReason']>, st
 };
 
 export function TokenPage({ id: mint }: { readonly id: string }) {
-  const { info, readAtMs, trades, fault, tradesFault } = useToken(mint);
-  const own = useOwnTrades(mint, trades);
-  const isSimulated = useStore(simulated) === true || info?.simulated === true;
+  const token = useToken(mint);
+  const { info, fault } = token;
   useEffect(() => {
     if (info !== null) learnName(mint, { symbol: info.symbol, name: info.name });
   }, [info?.symbol]);
@@ -39,27 +40,37 @@ export function TokenPage({ id: mint }: { readonly id: string }) {
     if (hasImage) learnImage(mint);
   }, [hasImage]);
   if (info === null) return fault === null ? <Empty>Loading …</Empty> : <NoToken address={mint} fault={fault} />;
+  return <KnownToken token={token} info={info} />;
+}
+
+function KnownToken({ token, info }: { readonly token: ReturnType<typeof useToken>; readonly info: TokenInfo }) {
+  const { readAtMs, trades, fault, tradesFault } = token;
+  const { mint } = info;
   const { symbol, name } = namesOf(info);
+  const own = useOwnTrades(mint, trades);
+  const isSimulated = useStore(simulated) === true || info.simulated === true;
+  const wallet = useChosenWallet();
+  const { triggers, costs, position, positionsFault, fault: triggersFault, fired } = useTokenTriggers(mint, wallet.publicKey);
+  // On paper, the stream does not show the trade of a trigger.
+  useEffect(own.refresh, [fired]);
   return (
     <>
       <Head info={info} readAtMs={readAtMs} />
       <Fault text={fault} />
       <div class="token-page">
         <div class="main-column">
-          <CandleChart mint={mint} supply={info.supplyUi} quote={quoteSymbol(info.quoteMint)} own={own.marks} />
+          <CandleChart
+            mint={mint}
+            supply={info.supplyUi}
+            quote={quoteSymbol(info.quoteMint)}
+            own={own.marks}
+            over={(scale, unit) => <TriggerLines {...{ costs, info, scale, unit }} triggers={triggers ?? []} />}
+          />
           <Tape trades={trades} fault={tradesFault} isOwn={own.isOwn} isSimulated={isSimulated} />
         </div>
         <div class="side-column">
-          <Ticket
-            mint={mint}
-            quoteMint={info.quoteMint}
-            symbol={symbol}
-            name={name}
-            price={info.priceQuote}
-            venues={[...new Set(info.pools.map(({ venue }) => venue))]}
-            trades={trades ?? []}
-            onTraded={own.refresh}
-          />
+          <Ticket {...{ info, symbol, name, wallet, position }} trades={trades ?? []} onTraded={own.refresh} />
+          <TokenTriggers triggers={triggers} fault={triggersFault ?? positionsFault} decimals={info.decimals} />
           <Facts info={info} readAtMs={readAtMs} isSimulated={isSimulated} />
           <Pools info={info} readAtMs={readAtMs} />
           <Liquidity mint={mint} mainPool={info.poolAddress} />

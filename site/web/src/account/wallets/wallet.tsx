@@ -44,7 +44,7 @@ function KnownWallet({ address }: { readonly address: string }) {
         </div>
       </div>
       <section class="card" aria-label="Holdings">
-        <Holdings publicKey={address} />
+        <Holdings publicKey={address} isOwn={own !== undefined} />
       </section>
       {own !== undefined && (
         <Card id="wallet-orders" title="Orders">

@@ -132,7 +132,7 @@ function WalletCard({ wallet, list, isPaper, onChange }: CardProps) {
           {!isPaper && button('Export', () => setOpen('export'))}
         </div>
       </div>
-      <Holdings publicKey={publicKey} sets={sets} />
+      <Holdings publicKey={publicKey} isOwn sets={sets} />
       {open === 'rename' && <RenameWallet {...dialog} label={label} onDone={changed} />}
       {open === 'default' && <DefaultWallet {...dialog} keys={list.keys} onDone={changed} />}
       {open === 'deposit' && <Deposit {...dialog} />}

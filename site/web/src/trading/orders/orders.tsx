@@ -1,19 +1,20 @@
 import type { OrderPage } from '@sluice/client';
 import { venueLabel } from '@sluice/shared/wire/venues.ts';
 import { useEffect, useState } from 'preact/hooks';
-import { faultText, simulated, sluice } from '../../state/server.ts';
-import { price, short, sol } from '../../format/price.ts';
-import { inQuoteCoin, quoteSymbol } from '../../format/quote-coin.ts';
-import { ago, dateTime, shortAddress } from '../../format/text.ts';
+import { faultText, sluice } from '../../state/server.ts';
+import { short } from '../../format/price.ts';
+import { inQuoteCoin } from '../../format/quote-coin.ts';
+import { ago, dateTime } from '../../format/text.ts';
 import { nameOf, namesVersion, wantName } from '../../state/metadata/names.ts';
 import { useNow, useSignal } from '../../parts/hooks.ts';
-import { DocsLink, explorerTx, OutLink, TokenLink, WalletLink } from '../../parts/links.tsx';
-import { Button, Empty, Fact, Reading } from '../../parts/parts.tsx';
+import { TokenLink } from '../../parts/links.tsx';
+import { Button, Empty, Reading } from '../../parts/parts.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { soon } from '../../state/bounded.ts';
 import { useStore } from '../../state/store.ts';
-import { ModeBadge, OrderBadge } from '../../parts/mode.tsx';
-import { aboutRent, errorText, stateText } from './words.ts';
+import { OrderBadge } from '../../parts/mode.tsx';
+import { OrderFacts } from './order-facts.tsx';
+import { errorText, stateText } from './words.ts';
 
 type ListedOrder = OrderPage['orders'][number];
 const pageSize = 50;
@@ -48,7 +49,15 @@ function useOrders() {
         readLater();
       });
     const readLater = soon(readSafely, retryMs, signal);
-    sluice.subscribe('orders', { signal, onEvent: soon(readSafely, changedMs, signal), onGap: readSafely, onError: fail });
+    const readSoon = soon(readSafely, changedMs, signal);
+    sluice.subscribe('orders', {
+      signal,
+      onEvent: (event) => {
+        if (event.type === 'order') readSoon();
+      },
+      onGap: readSafely,
+      onError: fail,
+    });
     readSafely();
   });
   const readMore = async (): Promise<void> => {
@@ -58,21 +67,6 @@ function useOrders() {
     setNext((orders?.length ?? 0) + page.orders.length >= maxOrders ? null : page.next);
   };
   return { orders, next, fault, readMore: () => void readMore().catch(fail) };
-}
-
-export function OrdersPage() {
-  return (
-    <>
-      <div class="page-head">
-        <h1>Orders</h1>
-        <ModeBadge />
-        <DocsLink page="http-trading" about="orders" />
-      </div>
-      <section class="card" aria-label="Orders">
-        <OrderList wallet={null} />
-      </section>
-    </>
-  );
 }
 
 /** The orders of the key or account, or those of one wallet among them. */
@@ -120,7 +114,7 @@ export function OrderList({ wallet }: { readonly wallet: string | null }) {
           keyOf={({ orderId }) => orderId}
           below={(order) => [
             ...(order.error !== null && order.status !== 'expired' ? [['fault', errorText(order.error)] as const] : []),
-            ...(open === order.orderId ? [['', <Details order={order} />] as const] : []),
+            ...(open === order.orderId ? [['', <OrderFacts order={order} />] as const] : []),
           ]}
         />
       )}
@@ -171,43 +165,3 @@ const orderColumns: readonly Column<ListedOrder>[] = [
   { head: 'Out', class: 'number wide-only', cell: (order) => amountsOf(order).received },
   { head: 'Venue', class: 'wide-only faint', cell: ({ pool }) => (pool === null ? '–' : venueLabel(pool)) },
 ];
-
-function Details({ order }: { readonly order: ListedOrder }) {
-  const { fill, signature, publicKey, quote } = order;
-  const coin = quoteSymbol(order.quoteMint);
-  const isSimulated = useStore(simulated) === true;
-  return (
-    <dl class="facts list">
-      <Fact name="State">{stateText(order.status, order.kind === 'paper')}</Fact>
-      {order.error !== null && <Fact name="Reason">{errorText(order.error)}</Fact>}
-      <Fact name="Placed">{dateTime(order.createdAtMs)}</Fact>
-      <Fact name="Order">{order.orderId}</Fact>
-      {publicKey !== null && (
-        <Fact name="Wallet">
-          <WalletLink address={publicKey} />
-        </Fact>
-      )}
-      {quote !== null && <Fact name={`Quoted price in ${coin}`}>{price(quote.price)}</Fact>}
-      {fill !== null && <Fact name={`Filled at, in ${coin}`}>{price(fill.price)}</Fact>}
-      {fill !== null && <Fact name="Fees of the venue">{inQuoteCoin(fill.venueFeesUi, order.quoteMint)}</Fact>}
-      {fill !== null && <Fact name="Network fee">{sol(Number(fill.networkFee) / 1e9)}</Fact>}
-      {fill !== null && (
-        <Fact name="Rent and tips" title={`${aboutRent} Less than 0: the wallet got rent back.`}>
-          {sol(Number(fill.otherLamports) / 1e9)}
-        </Fact>
-      )}
-      {fill !== null && <Fact name="Slot">{fill.slot.toLocaleString('en-US')}</Fact>}
-      {signature !== null && (
-        <Fact name="Transaction" title={signature}>
-          {isSimulated ? <code>{shortAddress(signature)}</code> : <OutLink href={explorerTx(signature)}>{shortAddress(signature)}</OutLink>}
-        </Fact>
-      )}
-      {order.timing != null && (
-        <Fact
-          name="Prepared in"
-          title="From the request until the order could be stored and sent"
-        >{`${Math.round(order.timing.totalMs)} ms`}</Fact>
-      )}
-    </dl>
-  );
-}

@@ -1,75 +1,60 @@
-import type { OrderObject, TradeAnswer } from '@sluice/client';
-import { useEffect, useState } from 'preact/hooks';
-import { faultText, simulated, sluice } from '../../state/server.ts';
+import type { TradeAnswer } from '@sluice/client';
+import { useEffect } from 'preact/hooks';
+import { simulated } from '../../state/server.ts';
 import { short, sol } from '../../format/price.ts';
 import { inQuoteCoin } from '../../format/quote-coin.ts';
 import { explorerTx, OutLink } from '../../parts/links.tsx';
-import { useSignal } from '../../parts/hooks.ts';
 import { Fault } from '../../parts/parts.tsx';
 import { useStore } from '../../state/store.ts';
 import { OrderBadge } from '../../parts/mode.tsx';
-import { aboutRent, errorText, isFinal, stateText } from './words.ts';
+import { useOrder } from './followed.ts';
+import { aboutRent, errorText, stateText } from './words.ts';
 
 const steps = ['submitted', 'processed', 'confirmed', 'finalized'] as const;
-/** The stream reports changes at once. The order is also read regularly, in case the stream is disconnected. */
-const readEveryMs = 4_000;
 
-function useOrder(id: string | null): { readonly order: OrderObject | null; readonly fault: string | null } {
-  const [order, setOrder] = useState<OrderObject | null>(null);
-  const [fault, setFault] = useState<string | null>(null);
-  const isEnded = order !== null && isFinal(order.status);
-  useSignal([id, isEnded], (signal) => {
-    if (id === null || isEnded) return;
-    const read = async (): Promise<void> => {
-      try {
-        const now = await sluice.order(id, { signal });
-        setFault(null);
-        setOrder((last) => (last !== null && last.version > now.version ? last : now));
-      } catch (error) {
-        if (!signal.aborted) setFault(faultText(error));
-      }
-    };
-    sluice.subscribe('orders', {
-      signal,
-      onEvent: (event) => {
-        if (event.type === 'order' && event.orderId === id) void read();
-      },
-      onError: () => undefined,
-    });
-    const timer = setInterval(() => void read(), readEveryMs);
-    signal.addEventListener('abort', () => clearInterval(timer));
-    void read();
-  });
-  return { order, fault };
+/** An order that was placed. */
+export interface Placed {
+  /** Null: it was simulated. */
+  readonly orderId: string | null;
+  readonly status: TradeAnswer['status'];
+  readonly side: 'buy' | 'sell';
+  readonly signature: string | null;
+  readonly isPaper: boolean;
+  /** Milliseconds; null if a trigger placed it. */
+  readonly answeredInMs: number | null;
+}
+
+export function placedBy({ orderId, status, side, signature, paper, timing }: TradeAnswer): Placed {
+  return { orderId, status, side, signature, isPaper: paper === true, answeredInMs: timing.totalMs };
 }
 
 /** The steps of a placed order, up to its final state. */
 export function OrderProgress(props: {
-  readonly answer: TradeAnswer;
+  readonly placed: Placed;
   readonly symbol: string;
   /** The transaction is in a block of this slot; called again when that is final. */
   readonly onLanded: (slot: number) => void;
 }) {
-  const { answer, symbol, onLanded } = props;
-  const { order, fault } = useOrder(answer.orderId);
+  const { placed, symbol, onLanded } = props;
+  const { orderId, side, isPaper, answeredInMs } = placed;
+  const { order, fault } = useOrder(orderId);
   const slot = order?.fill?.slot ?? null;
   useEffect(() => {
     if (slot !== null) onLanded(slot);
   }, [slot, order?.status === 'finalized']);
   const isSimulated = useStore(simulated) === true;
-  const status = order?.status ?? answer.status;
+  const status = order?.status ?? placed.status;
   const reached = steps.indexOf(status as (typeof steps)[number]);
-  const { signature } = answer;
+  const signature = placed.signature ?? order?.signature ?? null;
   const fill = order?.fill ?? null;
-  const isPaper = answer.paper === true;
   return (
     <div class="progress" role="status">
       <p>
-        <span class={`side ${answer.side}`}>{answer.side}</span> <b class={`state ${status}`}>{status}</b>
-        {answer.orderId === null && <span class="badge paper">{isPaper ? 'quoted only' : 'simulated only'}</span>}{' '}
+        <span class={`side ${side}`}>{side}</span> <b class={`state ${status}`}>{status}</b>
+        {orderId === null && <span class="badge paper">{isPaper ? 'quoted only' : 'simulated only'}</span>}{' '}
         {isPaper ? <OrderBadge kind="paper" /> : order !== null && <OrderBadge kind={order.kind} />}
       </p>
-      {answer.orderId !== null && !isPaper && (
+      {orderId !== null && !isPaper && (
         <ol>
           {steps.map((step, at) => (
             <li key={step} class={at <= reached ? 'done' : ''}>
@@ -92,7 +77,8 @@ export function OrderProgress(props: {
       {order?.error != null && <Fault text={errorText(order.error)} />}
       <Fault text={fault} />
       <p class="faint">
-        Answered in {Math.round(answer.timing.totalMs)} ms. {answer.orderId !== null && <a href="#/orders">All orders</a>}{' '}
+        {answeredInMs !== null && `Answered in ${Math.round(answeredInMs)} ms. `}
+        {orderId !== null && <a href="#/orders">All orders</a>}{' '}
         {signature !== null && !isSimulated && <OutLink href={explorerTx(signature)}>Transaction</OutLink>}
       </p>
     </div>

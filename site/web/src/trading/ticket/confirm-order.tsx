@@ -6,6 +6,8 @@ import { Dialog, Fact } from '../../parts/parts.tsx';
 import { me } from '../../state/server.ts';
 import { useStore } from '../../state/store.ts';
 import { MintEnds, NameWarning, type NamedToken } from '../../parts/token-name.tsx';
+import type { Exit } from '../triggers/exits.ts';
+import { amountText, conditionText } from '../triggers/words.ts';
 import type { Side } from './amounts.ts';
 import type { SideQuote } from './live-quotes.ts';
 import { QuoteAge, Received } from './quotes.tsx';
@@ -19,6 +21,10 @@ export interface OrderWish {
   readonly quoteMint: string | null;
   /** The quote that was on the screen; null for a simulation without one. */
   readonly shown: ShownQuote | null;
+  /** Of a buy: sales that are armed with it. */
+  readonly exits: readonly Exit[];
+  /** Unix milliseconds. */
+  readonly askedAtMs: number;
   readonly body: {
     readonly publicKey: string;
     readonly mint: string;
@@ -43,7 +49,7 @@ export function ConfirmOrder(props: {
   readonly onClose: () => void;
   readonly onConfirm: () => void;
 }) {
-  const { side, amount, symbol, quoteMint, body } = props.wish;
+  const { side, amount, symbol, quoteMint, body, exits } = props.wish;
   const { shown, fault } = props.quote;
   const [isReady, setReady] = useState(false);
   useEffect(() => {
@@ -91,6 +97,11 @@ export function ConfirmOrder(props: {
             </Fact>
           </>
         )}
+        {exits.map((exit, at) => (
+          <Fact key={at} name="Then sell">
+            {amountText({ ...exit, side: 'sell' })}: {conditionText({ ...exit, side: 'sell' })}
+          </Fact>
+        ))}
         <Fact name="Slippage at most">{`${body.slippage} %`}</Fact>
         <Fact name="Priority fee">{body.priorityFee === undefined ? 'automatic' : sol(body.priorityFee)}</Fact>
       </dl>

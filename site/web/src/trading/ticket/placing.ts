@@ -1,18 +1,18 @@
 import { SluiceError, type TradeAnswer } from '@sluice/client';
 import { useRef, useState } from 'preact/hooks';
 import { faultText, sluice, spendsRealCoins } from '../../state/server.ts';
+import { newKey, undecided } from '../orders/attempts.ts';
 import { orderFault } from '../orders/words.ts';
 import type { Side } from './amounts.ts';
+import type { Armed } from '../triggers/progress.tsx';
 import type { OrderWish } from './confirm-order.tsx';
+import { buyWithExits } from './exit-order.ts';
 import type { QuoteObject } from './screen-quotes.ts';
 
 /** Clicks within this time after an order do nothing: the second click of a double click must not buy again. */
 const settleMs = 1_000;
 /** After a refusal for a moved price, the second click of a double click must not take a quote that nobody has read. */
 const readMs = 700;
-/** Codes of errors after which the server may have the order. */
-const undecided: ReadonlySet<string> = new Set(['NETWORK', 'TIMEOUT', 'MALFORMED', 'INTERNAL', 'IDEMPOTENCY_IN_PROGRESS']);
-
 /** An order with its Idempotency-Key. If it is sent again, the server still places it once. */
 interface Attempt {
   readonly wish: OrderWish;
@@ -27,6 +27,8 @@ interface PlacingState {
   /** An order is being placed, or was a moment ago. */
   readonly isSettling: boolean;
   readonly answer: TradeAnswer | null;
+  /** The last order, if it was a buy with exits. */
+  readonly armed: Armed | null;
   readonly fault: string | null;
   /** The order that was refused because the market has left its quote, with the new quote if the server knew it. */
   readonly moved: { readonly wish: OrderWish; readonly quote: QuoteObject | null } | null;
@@ -34,7 +36,25 @@ interface PlacingState {
   readonly unknown: Attempt | null;
 }
 
-const idle: PlacingState = { busy: null, isDry: false, isSettling: false, answer: null, fault: null, moved: null, unknown: null };
+const idle: PlacingState = {
+  busy: null,
+  isDry: false,
+  isSettling: false,
+  answer: null,
+  armed: null,
+  fault: null,
+  moved: null,
+  unknown: null,
+};
+
+async function request({ wish, idempotencyKey }: Attempt): Promise<Pick<PlacingState, 'answer'> | Pick<PlacingState, 'armed'>> {
+  const { side, amount, body, exits } = wish;
+  if (exits.length > 0 && body.dryRun !== true) {
+    return { armed: { trigger: await sluice.triggers.arm(buyWithExits(wish), { idempotencyKey }), exits: exits.length } };
+  }
+  if (side === 'buy') return { answer: await sluice.buy({ ...body, amount: Number(amount) }, { idempotencyKey }) };
+  return { answer: await sluice.sell({ ...body, amount }, { idempotencyKey }) };
+}
 
 export type Placing = ReturnType<typeof usePlacing>;
 
@@ -56,15 +76,11 @@ export function usePlacing() {
 
   const send = async (attempt: Attempt): Promise<void> => {
     if (underWay.current) return;
-    const { wish, idempotencyKey } = attempt;
-    const { side, amount, body } = wish;
-    lock({ busy: side, isDry: body.dryRun === true, answer: null });
+    const { wish } = attempt;
+    const { side, body } = wish;
+    lock({ busy: side, isDry: body.dryRun === true, answer: null, armed: null });
     try {
-      const answer =
-        side === 'buy'
-          ? await sluice.buy({ ...body, amount: Number(amount) }, { idempotencyKey })
-          : await sluice.sell({ ...body, amount }, { idempotencyKey });
-      set({ busy: null, answer, unknown: null });
+      set({ busy: null, unknown: null, ...(await request(attempt)) });
       setTimeout(unlock, settleMs);
     } catch (error) {
       const { code = '', details = {} } = error instanceof SluiceError ? error : {};
@@ -111,9 +127,4 @@ export function usePlacing() {
     /** Gives up finding out whether the server has the order. */
     forget: () => set({ unknown: null, fault: null }),
   };
-}
-
-/** 32 hexadecimal digits. */
-function newKey(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
