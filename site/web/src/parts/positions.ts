@@ -2,7 +2,8 @@ import type { Positions } from '@sluice/client';
 import { useMemo } from 'preact/hooks';
 import { useLoaded, useSignal } from './hooks.ts';
 import { soon } from '../state/bounded.ts';
-import { sluice } from '../state/server.ts';
+import { me, sluice } from '../state/server.ts';
+import { useStore } from '../state/store.ts';
 
 /** What a wallet has of one token, and what that has cost. */
 export type WalletPosition = Positions['positions'][number];
@@ -14,11 +15,14 @@ const changedMs = 150;
 
 /** The positions of wallets, by wallet and mint; null while they are not known. `fault`: why they are not, or no newer ones. */
 export function usePositions(wallets: readonly string[]) {
-  const key = wallets.toSorted().join(' ');
+  // A server without trading keeps no positions.
+  const isOff = useStore(me)?.trading === 'off';
+  const key = isOff ? '' : wallets.toSorted().join(' ');
   const load =
     key === '' ? null : async () => Promise.all(key.split(' ').map(async (one) => [one, (await sluice.positions(one)).positions] as const));
   const { value, fault, reload } = useLoaded(load, key, refreshMs);
   useSignal([key], (signal) => {
+    if (key === '') return;
     const reloadSoon = soon(reload, changedMs, signal);
     sluice.subscribe('orders', {
       signal,

@@ -2,12 +2,15 @@ import { useState } from 'preact/hooks';
 import { DocsLink } from '../parts/links.tsx';
 import { ModeBadge } from '../parts/mode.tsx';
 import { Button, Card, Choice } from '../parts/parts.tsx';
+import { me } from '../state/server.ts';
+import { useStore } from '../state/store.ts';
 import { OrderList } from './orders/orders.tsx';
 import { CancelAll } from './triggers/cancel-all.tsx';
 import { TriggerTable } from './triggers/trigger-list.tsx';
 import { useTriggers } from './triggers/use-triggers.ts';
 
 export function OrdersPage() {
+  const trading = useStore(me)?.trading;
   return (
     <>
       <div class="page-head">
@@ -15,7 +18,7 @@ export function OrdersPage() {
         <ModeBadge />
         <DocsLink page="http-trading" about="orders" />
       </div>
-      <Triggers />
+      {trading !== 'off' && <Triggers />}
       <Card id="orders" title="Placed orders">
         <OrderList wallet={null} />
       </Card>

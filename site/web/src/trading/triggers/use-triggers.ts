@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useSignal } from '../../parts/hooks.ts';
 import { soon } from '../../state/bounded.ts';
-import { faultText, sluice } from '../../state/server.ts';
+import { faultText, me, sluice } from '../../state/server.ts';
 import { Store, useStore } from '../../state/store.ts';
 import { mergeTriggers } from './merge.ts';
 import type { Trigger } from './trigger.ts';
@@ -45,7 +45,10 @@ export function useTriggers({ mint, isOpen }: TriggersQuery) {
   const query = { limit: pageSize, ...(mint !== null && { mint }) };
   const fail = (error: unknown): void => update(() => ({ fault: faultText(error) }));
   const turn = useStore(triggersVersion);
-  useSignal([of, turn], (signal) => {
+  // A server without trading has none to list.
+  const isOff = useStore(me)?.trading === 'off';
+  useSignal([of, turn, isOff], (signal) => {
+    if (isOff) return;
     /** What the stream has reported since the read that is under way began, or since the last one. */
     let events: Trigger[] = [];
     let undrawn: Trigger[] = [];
