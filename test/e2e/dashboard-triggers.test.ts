@@ -256,7 +256,7 @@ describe('triggers that are armed in the ticket, and listed', { timeout: testTim
     const list = page.getByRole('region', { name: 'Triggers' });
     await list.getByText('Price ≤ $0.0₅1000').waitFor();
     expect(await look(page, 'trigger-list')).toEqual([]);
-    await list.getByRole('button', { name: 'All' }).click();
+    await list.getByRole('button', { name: 'All', exact: true }).click();
     const fired = list.locator('tr', { has: page.locator('.state.fired') });
     await until('the two that fired', async () => (await fired.count()) === 2);
     await fired.first().getByRole('button', { name: 'More about trigger' }).click();

@@ -16,7 +16,7 @@ const allViews = [
 const views = isFullFuzz ? allViews : allViews.slice(0, 3);
 const examined: readonly string[] = isFullFuzz ? views.map(({ name }) => name) : ['dark', 'phone'];
 /** What a browser reports of a gateway that a busy machine keeps waiting. The page tries again. */
-const ofLoad = /status of 503|WebSocket connection to/;
+const ofLoad = /status of 503|WebSocket connection to|^sluice: No answer within/;
 
 export interface Watched {
   /** Errors and warnings in the console, violations of the policy, exceptions. */
