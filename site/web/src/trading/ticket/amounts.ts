@@ -12,7 +12,7 @@ export function amountFor(side: Side, text: string): number | string | null {
 
 /** A part of what the wallet holds, such as `50%`. */
 export const isPart = (text: string): boolean => /^\d{1,3}(\.\d{1,4})?%$/.test(text.trim());
-export const isNumber = (text: string): boolean => /^\d+(\.\d+)?$/.test(text.trim());
+const isNumber = (text: string): boolean => /^\d+(\.\d+)?$/.test(text.trim());
 export const isSlippage = (text: string): boolean => isNumber(text) && Number(text) >= slippage.min && Number(text) <= slippage.max;
 
 /** What an order is asked for with, in the units of a request. */
