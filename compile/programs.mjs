@@ -35,6 +35,7 @@ export const documents = [
   'clients/python/README.md',
   'docs/guides/charts.md',
   'docs/guides/coming-from-pumpportal.md',
+  'docs/guides/exits-that-run-on-the-server.md',
   'docs/guides/first-hour.md',
   'docs/guides/operating-sluice.md',
   'docs/guides/placing-orders.md',

@@ -67,6 +67,20 @@ async function statusOf({ url }: Running, orderId: unknown): Promise<unknown> {
   return ((await (await fetch(`${url}/trade/orders/${String(orderId)}`, { headers })).json()) as Answer['body'])['status'];
 }
 
+/** Calls the endpoints of triggers, as `DELETE ?mint=…`. */
+async function triggers({ url }: Running, method: 'GET' | 'POST' | 'DELETE', where = '', body?: object): Promise<Answer['body']> {
+  const headers = { authorization: `Bearer ${world.operatorKey}`, 'content-type': 'application/json' };
+  for (const endMs = performance.now() + 30_000; ; await pause(200)) {
+    const answer = await fetch(`${url}/trade/triggers${where}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const json = (await answer.json()) as Answer['body'];
+    if (answer.status !== 503 || performance.now() > endMs) return { ...json, status: json['status'] ?? answer.status };
+  }
+}
+
 async function metric({ url }: Running, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   return Number(new RegExp(`^sluice_gateway_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
@@ -173,6 +187,28 @@ describe('the trading role', { timeout: 180_000 }, () => {
       const texts = await Promise.all([holder, other].map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
       return texts.every((text) => follows(text) === text.includes('trading_role 1')) && texts.some(follows);
     });
+  });
+
+  it('arms and cancels triggers for the other gateway, by id and by token', async () => {
+    const [holder, other] = await both();
+    const handedOut = await metric(other, 'orders_handed_out_total');
+    const exit = { publicKey, mint, side: 'sell', amount: '100%', when: { metric: 'priceSol', op: '<=', value: 1e-18 } };
+    const armed = [];
+    for (let count = 0; count < 3; count++) armed.push(await triggers(other, 'POST', '', exit));
+    for (const { triggerId, status } of armed) {
+      expect(status).toBe('armed');
+      expect(await triggers(holder, 'GET', `/${String(triggerId)}`)).toMatchObject({ triggerId, status: 'armed' });
+    }
+    const [first] = armed;
+    expect(await triggers(other, 'DELETE', `/${String(first!['triggerId'])}`)).toMatchObject({
+      triggerId: first!['triggerId'],
+      status: 'cancelled',
+    });
+    expect(await triggers(other, 'DELETE', '/trg_01JD2Q6M7N8P9RSTVWXYZ01234')).toMatchObject({ status: 404 });
+    expect(await triggers(other, 'DELETE', `?mint=${launchCoin(world.chain).mint}`)).toMatchObject({ cancelled: 0, firing: 0 });
+    expect(await triggers(other, 'DELETE', `?mint=${mint}`)).toMatchObject({ cancelled: 2, firing: 0 });
+    expect(await metric(other, 'orders_handed_out_total')).toBeGreaterThanOrEqual(handedOut + 6);
+    expect(await triggers(other, 'GET', '?status=armed')).toMatchObject({ triggers: [], next: null });
   });
 
   it('does not act on calls that no gateway sealed', async () => {

@@ -8,6 +8,7 @@ export const guidePages: Readonly<Record<string, string>> = {
   'docs/guides/sniping-bot.md': 'sniping-bot',
   'docs/guides/charts.md': 'charts',
   'docs/guides/placing-orders.md': 'placing-orders',
+  'docs/guides/exits-that-run-on-the-server.md': 'exits-that-run-on-the-server',
   'docs/guides/trading-in-the-page.md': 'trading-in-the-page',
   'docs/guides/operating-sluice.md': 'operating-sluice',
   'docs/guides/coming-from-pumpportal.md': 'coming-from-pumpportal',
