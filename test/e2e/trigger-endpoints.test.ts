@@ -78,7 +78,7 @@ describe('a trigger', () => {
     expect(children).toHaveLength(2);
     for (const prefix of ['/trade/triggers', path]) expect((await gateway.get(`${prefix}/${id}`)).body).toMatchObject({ triggerId: id });
     for (const child of children) expect((await gateway.get(`${path}/${child}`)).body).toMatchObject({ status: 'waiting', parentId: id });
-    expect(idsOf(await gateway.get(`${path}?status=waiting&mint=${mint}`)).toSorted()).toEqual(children.toSorted());
+    expect([...idsOf(await gateway.get(`${path}?status=waiting&mint=${mint}`))].map(String).toSorted()).toEqual([...children].toSorted());
     const cancelled = await remove(`/${id}`);
     expect(cancelled).toMatchObject({ status: 200, body: { triggerId: id, status: 'cancelled', maxCostSol: 0 } });
     for (const child of children) expect((await gateway.get(`${path}/${child}`)).body).toMatchObject({ status: 'cancelled' });
@@ -137,9 +137,15 @@ describe('a trigger', () => {
     const other = await world.key(['stream', 'trade']);
     const clients = [world.operatorKey, other].map((apiKey) => new Sluice({ url: `http://${gateway.host}`, apiKey }));
     const seen = clients.map((): Json[] => []);
-    const subscriptions = clients.map((client, at) => client.subscribe('orders', { onEvent: (event) => void seen[at]!.push(event) }));
+    const live = new Set<number>();
+    for (const [at, client] of clients.entries()) {
+      client.subscribe('orders', {
+        onEvent: (event) => void seen[at]!.push(event as unknown as Json),
+        onStatus: ({ state }) => void (state === 'live' && live.add(at)),
+      });
+    }
     try {
-      await until('both follow', () => subscriptions.every(({ status }) => status === 'live'));
+      await until('both follow', () => live.size === 2);
       const { triggerId } = await armed(stop({ ocoGroup: 'reported' }));
       await remove(`/${String(triggerId)}`);
       await until('both events', () => seen[0]!.filter((event) => event['triggerId'] === triggerId).length === 2);
