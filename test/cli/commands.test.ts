@@ -394,7 +394,7 @@ describe('sluice backup and restore', () => {
     const key = (await json(['keys', 'create', '--plan', 'standard', '--label', 'first'])) as { readonly id: string };
     const copied = await run(['backup', 'copy.db']);
     expect(copied).toMatchObject({ code: 0, stderr: '' });
-    expect(copied.stdout).toMatch(/copy\.db: 0\.\d MB, 1 key, 0 wallets, 0 orders \(0 open\)\.\n/);
+    expect(copied.stdout).toMatch(/copy\.db: 0\.\d MB, 1 key, 0 wallets, 0 orders \(0 open\), 0 open triggers\.\n/);
     for (const name of ['pepper', 'simnet-passphrase', 'audit']) expect(copied.stdout).toContain(`  ${join(folder, '.data', name)}  `);
     expect(await run(['backup', 'copy.db'])).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('exists') });
     await json(['keys', 'create', '--plan', 'standard', '--label', 'second']);
@@ -404,7 +404,9 @@ describe('sluice backup and restore', () => {
     const env = { DATA_DIR: join(folder, 'there') };
     const restored = await sluice(['restore', 'copy.db'], { folder, env });
     expect(restored).toMatchObject({ code: 0, stderr: '' });
-    expect(restored.stdout).toMatch(/^Restored the store: 1 key, 0 wallets, 0 orders \(0 open\); it has no order\.\n.* are in .*replaced-/);
+    expect(restored.stdout).toMatch(
+      /^Restored the store: 1 key, 0 wallets, 0 orders \(0 open\), 0 open triggers; it has no order\.\n.* are in .*replaced-/,
+    );
     expect(restored.stdout).toContain('Idempotency-Keys');
     expect(restored.stdout).toContain('sluice trading resume');
     expect(((await json(['keys', 'list'], env)) as readonly { readonly id: string }[]).map(({ id }) => id)).toEqual([key.id]);

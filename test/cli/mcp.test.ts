@@ -101,6 +101,7 @@ describe('the tools for agents', () => {
       'token_candles',
       'token_trades',
       'portfolio',
+      'positions',
       'quote',
       'explain',
       'order',

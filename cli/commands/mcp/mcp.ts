@@ -23,7 +23,7 @@ export const command = action({
       'the tools buy, sell and batch place orders, and arm_trigger arms triggers, if the agent sets dryRun to false. Without this option, they only do dry runs, and triggers cannot be cancelled, nor paper balances set',
     ),
   },
-  more: `Tools: token_info, token_candles, token_trades, portfolio, quote, explain, order, orders, trigger, triggers, buy, sell, batch, arm_trigger,
+  more: `Tools: token_info, token_candles, token_trades, portfolio, positions, quote, explain, order, orders, trigger, triggers, buy, sell, batch, arm_trigger,
 cancel_trigger, cancel_triggers, paper_balance.
 The API key limits what they reach: give an agent a key with the scope read if it must not trade.
 
