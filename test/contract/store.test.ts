@@ -642,7 +642,12 @@ describe.each(storeKinds)('the store in %s', (kind) => {
         DROP TABLE paper_wallets;
         DROP TABLE trigger_keys;
         DROP TABLE trigger_terms;
-        DROP TABLE triggers`;
+        DROP TABLE triggers;
+        DROP TABLE wallet_states;
+        DROP TABLE wallet_terms;
+        DROP TABLE wallet_follows;
+        DROP INDEX orders_not_counted;
+        ALTER TABLE orders DROP COLUMN counted_at_ms`;
       for (const statement of db.dialect.layout(unreleased)) await db.run(statement);
       const migrated = await place.open();
       expect((await db.get('SELECT max(step) AS step FROM migrations'))?.['step']).toBe(9);
