@@ -8,11 +8,14 @@ import { verdictEntry } from '@sluice/shared/market/verdicts/slot-verdict.ts';
 import { topicsOf } from '../../../ingest/src/publisher/outgoing.ts';
 import { silentLog } from '../../contract/bus-harness.ts';
 import { addressOf, priceEvent, tradeEvent } from '../../support/events/stream-events.ts';
+import { nodeFlags } from '../../support/command-line.ts';
 import { startRedis } from '../../support/servers/redis.ts';
 import { end } from '../children.ts';
 import type { BenchRow } from '../row.ts';
 import { cpuUs } from '../stream/stream-rig.ts';
 
+/** The children run with its settings of the heap. */
+const gateway = 'cli/gateway.ts';
 const armed = 100_000;
 const mints = 10_000;
 const ticksPerSecond = 2_000;
@@ -47,15 +50,16 @@ export async function run(): Promise<BenchRow[]> {
     const tookUs = (performance.now() - startMs) * 1_000;
     const [watching, decoding] = children.map(({ pid }, at) => (cpuUs(pid!) - before[at]!) / tookUs) as [number, number];
     const [report, other] = await Promise.all([reportOf(children[0]), reportOf(children[1])]);
+    const perSecond = Math.round((market.ticks * 1_000) / (warmUpMs + measuredMs));
     const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
     const mega = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MiB`;
-    const load = `${armed.toLocaleString('en-US')} triggers over ${mints.toLocaleString('en-US')} coins, ${Math.round((market.ticks * 1_000) / (warmUpMs + measuredMs))} trades with their ticks a second`;
+    const load = `${armed.toLocaleString('en-US')} triggers over ${mints.toLocaleString('en-US')} coins, ${perSecond} trades with their ticks a second`;
     return [
       {
         name: 'Armed triggers: CPU time of their process',
         figure: `${percent(watching)} of a core`,
         target: `≤ ${percent(targetShare)}`,
-        pass: watching <= targetShare && report.fired > 0,
+        pass: watching <= targetShare && perSecond >= 0.95 * ticksPerSecond && report.fired > 0,
         note: `${load}, of which ${report.fired} fired; a process that only decodes the same ticks: ${percent(decoding)}`,
       },
       {
@@ -124,7 +128,7 @@ async function play(durationMs: number, publish: (entries: readonly BusEntry[]) 
 
 async function start(role: 'watch' | 'decode', redisUrl: string): Promise<ChildProcess> {
   const child = fork(fileURLToPath(new URL('triggers-armed-child.ts', import.meta.url)), [role, redisUrl, String(armed), String(mints)], {
-    execArgv: ['--expose-gc', '--max-semi-space-size=8', '--import', 'tsx'],
+    execArgv: ['--expose-gc', ...nodeFlags(gateway), '--import', 'tsx'],
   });
   await new Promise((resolve) => child.once('message', resolve));
   return child;
