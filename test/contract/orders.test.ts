@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { maxAdvances, type InsertOutcome, type OrderInsert } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
+import { maxAdvances, type InsertOutcome, type OrderInsert, type OrderToInsert } from '@sluice/gateway/store/sql/tables/orders/orders.ts';
 import type { SpendReservation } from '@sluice/gateway/store/sql/tables/orders/order-spend.ts';
-import type { IdempotencyUse, NewOrder, OpenOrder, OrderChange, StoredOrder } from '@sluice/gateway/store/order-model/order.ts';
+import {
+  keyOfOrder,
+  type IdempotencyUse,
+  type NewOrder,
+  type OpenOrder,
+  type OrderChange,
+  type StoredOrder,
+} from '@sluice/gateway/store/order-model/order.ts';
 import { orderTable } from '../../gateway/src/store/sql/tables/orders/orders.ts';
 import { StoreUnavailableError } from '@sluice/gateway/store/store-unavailable.ts';
 import type { Store } from '@sluice/gateway/store/store.ts';
@@ -266,6 +273,50 @@ describe.each(storeKinds)('orders in %s', (kind) => {
       ] as const;
       for (const [more, idempotency] of others)
         expect(await insert(newOrder(nowMs, more), { idempotency })).toMatchObject({ kind: 'stored' });
+    });
+  });
+
+  describe('several orders at once', () => {
+    const place = (index: number, more: Partial<OrderInsert> = {}): OrderInsert => ({
+      idempotency: keyOfOrder(use('whole'), index),
+      spend: { wallet: 'wallet', lamports: 4n, dayLimitLamports: 10n },
+      followedBy: gatewayId,
+      ...more,
+    });
+
+    it('are all stored, or none: the daily limit counts them together, and the key belongs to all of them', async () => {
+      const [one, two, three] = [newOrder(nowMs), newOrder(nowMs), newOrder(nowMs)];
+      const refused = await store.orders.insertAll([one, two, three].map((order, at) => [order, place(at)]));
+      const outcome = { kind: 'over_day_limit', spentLamports: 8n, limitLamports: 10n };
+      expect(refused).toEqual({ kind: 'refused', index: 2, outcome });
+      for (const { id } of [one, two, three]) expect(await elsewhere.orders.byId(id)).toBeNull();
+      expect(await elsewhere.orders.spentLamports('wallet', nowMs)).toBe(0n);
+      expect(await elsewhere.orders.lookUp('key:key', use('whole'))).toEqual({ kind: 'fresh' });
+
+      expect(await store.orders.insertAll([one, two].map((order, at) => [order, place(at)]))).toMatchObject({
+        kind: 'stored',
+        orders: [{ id: one.id }, { id: two.id }],
+      });
+      expect(await elsewhere.orders.spentLamports('wallet', nowMs)).toBe(8n);
+      const found = await Promise.all([0, 1, 2].map((index) => elsewhere.orders.lookUp('key:key', keyOfOrder(use('whole'), index))));
+      expect(found).toMatchObject([
+        { kind: 'replay', order: { id: one.id } },
+        { kind: 'replay', order: { id: two.id } },
+        { kind: 'fresh' },
+      ]);
+      // The key itself, and each part of it, belongs to this request.
+      for (const other of [use('whole', 2), keyOfOrder(use('whole', 2), 0), keyOfOrder(use('whole', 2), 2)])
+        expect(await elsewhere.orders.lookUp('key:key', other)).toEqual({ kind: 'mismatch' });
+      expect(await insert(three, { idempotency: keyOfOrder(use('whole', 2), 2) })).toEqual({ kind: 'mismatch' });
+    });
+
+    it('of two processes with one key are stored once', async () => {
+      const inserts = (): readonly OrderToInsert[] => [0, 1].map((index) => [newOrder(nowMs), place(index)]);
+      const outcomes = await Promise.all(
+        Array.from({ length: 8 }, (_, at) => (at % 2 === 0 ? store : elsewhere).orders.insertAll(inserts())),
+      );
+      expect(outcomes.filter(({ kind }) => kind === 'stored').length).toBe(1);
+      expect(await elsewhere.orders.openOf(ours, null, 100)).toHaveLength(2);
     });
   });
 

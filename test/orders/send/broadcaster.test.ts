@@ -1,5 +1,5 @@
 import { Broadcaster } from '../../../trading/src/send/broadcaster.ts';
-import { firstRound, type FirstRound, createLanes, type Lanes } from '../../../trading/src/send/lanes.ts';
+import { bundleIdOf, firstRound, type FirstRound, createLanes, type Lanes } from '../../../trading/src/send/lanes.ts';
 import { Lane } from '../../../trading/src/send/lane.ts';
 import { jitoTipAccounts, senderTipAccounts } from '@sluice/shared/solana/addresses/tip-accounts.ts';
 import { createSendNodes } from '../../../trading/src/nodes/nodes.ts';
@@ -94,6 +94,33 @@ test('a message for the block engine alone is sent on no other lane, first or ag
   const [node, sender, jito] = world.nodes;
   await until(() => jito!.count('sendTransaction') >= 2, 'another round');
   expect([node!.count('sendTransaction'), sender!.count('sendTransaction')]).toEqual([0, 0]);
+});
+
+test('a bundle is sent as a whole by the block engine alone, while all of its messages are to be sent', async () => {
+  await begin(3);
+  const [node, sender, jito] = world.nodes;
+  const messages = [message(), message(), message()];
+  const id = bundleIdOf(messages);
+  const keepSending = (index: number): void =>
+    broadcaster.keepSending({ ...messages[index]!, blockEngineOnly: true, bundle: { id, index, count: 3 }, atOnce: true });
+  const sent = (): number => jito!.count('sendBundle');
+  // They come in any order, and not all at once: a crash may have left a part of them.
+  keepSending(2);
+  keepSending(0);
+  expect(broadcaster.held).toBe(0);
+  keepSending(1);
+  expect(broadcaster.held).toBe(1);
+  await until(() => sent() >= 2, 'another round');
+  const wires = messages.map(({ wire }) => Buffer.from(wire).toString('base64'));
+  for (const { method, params } of jito!.calls) if (method === 'sendBundle') expect(params).toEqual([wires, { encoding: 'base64' }]);
+  // One of them is in a block, and then it is not: its fork died.
+  broadcaster.stop(messages[1]!.signature);
+  expect(broadcaster.held).toBe(0);
+  keepSending(1);
+  expect(broadcaster.held).toBe(1);
+  for (const { signature } of messages) broadcaster.stop(signature);
+  expect(broadcaster.held).toBe(0);
+  expect([node, sender, jito].map((one) => one!.count('sendTransaction'))).toEqual([0, 0, 0]);
 });
 
 test('a message without a tip is sent to the nodes only, and counted', async () => {
