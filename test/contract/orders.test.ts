@@ -277,7 +277,7 @@ describe.each(storeKinds)('orders in %s', (kind) => {
   });
 
   describe('several orders at once', () => {
-    const place = (index: number, more: Partial<OrderInsert> = {}): OrderInsert => ({
+    const part = (index: number, more: Partial<OrderInsert> = {}): OrderInsert => ({
       idempotency: keyOfOrder(use('whole'), index),
       spend: { wallet: 'wallet', lamports: 4n, dayLimitLamports: 10n },
       followedBy: gatewayId,
@@ -286,14 +286,14 @@ describe.each(storeKinds)('orders in %s', (kind) => {
 
     it('are all stored, or none: the daily limit counts them together, and the key belongs to all of them', async () => {
       const [one, two, three] = [newOrder(nowMs), newOrder(nowMs), newOrder(nowMs)];
-      const refused = await store.orders.insertAll([one, two, three].map((order, at) => [order, place(at)]));
+      const refused = await store.orders.insertAll([one, two, three].map((order, at) => [order, part(at)]));
       const outcome = { kind: 'over_day_limit', spentLamports: 8n, limitLamports: 10n };
       expect(refused).toEqual({ kind: 'refused', index: 2, outcome });
       for (const { id } of [one, two, three]) expect(await elsewhere.orders.byId(id)).toBeNull();
       expect(await elsewhere.orders.spentLamports('wallet', nowMs)).toBe(0n);
       expect(await elsewhere.orders.lookUp('key:key', use('whole'))).toEqual({ kind: 'fresh' });
 
-      expect(await store.orders.insertAll([one, two].map((order, at) => [order, place(at)]))).toMatchObject({
+      expect(await store.orders.insertAll([one, two].map((order, at) => [order, part(at)]))).toMatchObject({
         kind: 'stored',
         orders: [{ id: one.id }, { id: two.id }],
       });
@@ -311,11 +311,11 @@ describe.each(storeKinds)('orders in %s', (kind) => {
     });
 
     it('of two processes with one key are stored once', async () => {
-      const inserts = (): readonly OrderToInsert[] => [0, 1].map((index) => [newOrder(nowMs), place(index)]);
+      const inserts = (): readonly OrderToInsert[] => [0, 1].map((index) => [newOrder(nowMs), part(index)]);
       const outcomes = await Promise.all(
         Array.from({ length: 8 }, (_, at) => (at % 2 === 0 ? store : elsewhere).orders.insertAll(inserts())),
       );
-      expect(outcomes.filter(({ kind }) => kind === 'stored').length).toBe(1);
+      expect(outcomes.filter((outcome) => outcome.kind === 'stored').length).toBe(1);
       expect(await elsewhere.orders.openOf(ours, null, 100)).toHaveLength(2);
     });
   });
