@@ -34,6 +34,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   'trade-build': () => import('./trade/trade-build.ts'),
   'trade-sign': () => import('./trade/trade-sign.ts'),
   'trade-http': () => import('./trade/trade-http.ts'),
+  triggers: () => import('./trade/triggers.ts'),
   'trade-hop': () => import('./trade/trade-hop.ts'),
   'triggers-armed': () => import('./trade/triggers-armed.ts'),
   simnet: () => import('./simnet.ts'),

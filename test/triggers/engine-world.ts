@@ -22,6 +22,7 @@ import { until } from '../support/until.ts';
 /** Conditions that hold when a test says so. */
 export class HandWatch implements TermWatch {
   readonly watched = new Map<string, Watch>();
+  most = Infinity;
   /** By wallet and mint. */
   readonly costs = new Map<string, number | null>();
   readonly stored = (): void => undefined;
@@ -40,8 +41,10 @@ export class HandWatch implements TermWatch {
     this.#onMet();
   }
 
-  add(watch: Watch): void {
+  add(watch: Watch): 'added' | 'full' {
+    if (this.watched.size >= this.most) return 'full';
     this.watched.set(watch.id, watch);
+    return 'added';
   }
 
   remove(id: string): void {

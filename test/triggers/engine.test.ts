@@ -119,6 +119,17 @@ describe('the engine of triggers', () => {
     expect(new Set(keysOf().filter((key) => key.includes(patient)))).toEqual(new Set([`trg:${patient}:1:1`]));
   });
 
+  it('ends with an internal error if the program itself fails, and says if too many conditions are watched', async () => {
+    const id = await world.armOne({ retryForMs: 1_500 });
+    world.fateOfAll = () => Promise.reject(new TypeError('a bug'));
+    world.watch.meet([id]);
+    expect((await world.in(id, 'failed')).error?.code).toBe('INTERNAL');
+    expect(new Set(keysOf()).size).toBe(1);
+    world.watch.most = 0;
+    const unwatched = await world.armOne();
+    await until('its reason', async () => (await world.stored(unwatched)).waitingFor === 'too_many_watched');
+  });
+
   it('places nothing for a key that was revoked or lost its scope, and shows why', async () => {
     const [revoked, between] = await world.arm(world.trigger(), world.trigger());
     const weak = await makeKey(world.store, { scopes: ['read'] });

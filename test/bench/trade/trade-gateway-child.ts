@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { createApiKey } from '@sluice/gateway/auth/api-keys.ts';
 import { createAuthenticator } from '@sluice/gateway/auth/authenticator.ts';
 import { openKeystore } from '@sluice/trading/signer/custody/keystore.ts';
@@ -9,6 +10,9 @@ import { createBus } from '@sluice/shared/bus/create.ts';
 import type { Config } from '@sluice/shared/config/config.ts';
 import { createLog } from '@sluice/shared/runtime/log/log.ts';
 import { yieldEngineThreads } from '@sluice/shared/runtime/thread/priority.ts';
+import { nowUs } from '@sluice/shared/runtime/clock/now-us.ts';
+import { entryOf, priceEvent } from '../../support/events/stream-events.ts';
+import { sharedClockMs } from './trade-node-child.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import { testConfig } from '../../support/test-config.ts';
 
@@ -53,5 +57,16 @@ const authenticator = await createAuthenticator({ store, plans: config.plans, lo
 const bus = await createBus({ redisUrls, log });
 const { gateway } = await startTestGateway({ config, store, authenticator, bus });
 process.stdout.write(`key ${made.created.key}\nwallets ${wallets.join(',')}\nlistening ${gateway.url}\n`);
+// A line `<mint> <priceSol>`: publishes a tick, as ingest would, and prints when.
+const publisher = await bus.publisher();
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const [mint = '', price] = line.split(' ');
+  const priceSol = Number(price);
+  const { ts: _, ...event } = priceEvent(mint, { priceQuote: priceSol, priceSol });
+  const received = nowUs();
+  const entry = entryOf({ ...event, mainPool: event.poolAddress, ts: { received, published: received } });
+  const atMs = sharedClockMs();
+  void publisher.publish([entry]).then(() => process.stdout.write(`ticked ${atMs}\n`));
+});
 // Ends cleanly on request, so that a profile of it is written.
 process.once('SIGTERM', () => void gateway.close().then(() => process.exit(0)));

@@ -59,7 +59,7 @@ export async function startGateway(args: readonly string[]): Promise<{ readonly 
   const flags = (process.env['BENCH_GATEWAY_FLAGS'] ?? '').split(' ').filter((flag) => flag !== '');
   const node = [process.execPath, ...nodeFlags('cli/gateway.ts'), ...flags, '--import', 'tsx', here('trade-gateway-child.ts'), ...args];
   const [command, ...rest] = canPin ? ['taskset', '-c', serverCore, ...node] : node;
-  const child = spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(command!, rest, { stdio: ['pipe', 'pipe', 'inherit'] });
   return await new Promise((resolve, reject) => {
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -7,6 +7,7 @@ import { noProgress, type NewTrigger, type StoredTrigger } from '@sluice/gateway
 import type { WalletAccess } from '@sluice/gateway/accounts/wallet-access.ts';
 import { newTriggerId } from '../model/order-id.ts';
 import { chainForOrder, type ChainIdentity } from '../nodes/chain-identity.ts';
+import { tradingOff } from '../place/admission/admission.ts';
 import { placedNow, type Placed, type Refusal } from '../place/outcome.ts';
 import type { ArmRequest, CancelRequest, RequestedTrigger, TriggerDesk } from './api/trigger-desk.ts';
 import type { TriggerEngine } from './engine/engine.ts';
@@ -18,7 +19,7 @@ export interface TriggerDeskParts {
   readonly orders: Pick<OrderTable, 'byId'>;
   readonly wallets: Pick<WalletAccess, 'mayUse'>;
   readonly chain: Pick<ChainIdentity, 'status'>;
-  readonly paper: boolean;
+  readonly mode: 'off' | 'paper' | 'live';
   readonly nowMs: () => number;
 }
 
@@ -44,13 +45,14 @@ async function arm(
   const { engine, table, nowMs } = parts;
   const known = use === null ? null : await replayOf(owner, use, table);
   if (known !== null) return known;
+  if (parts.mode === 'off') return tradingOff;
   const chain = chainForOrder(parts.chain);
   if ('error' in chain) return chain;
   const { term } = engine;
   if (term === null) return notRunning;
   const refused = await refusalOf(owner, trigger, parts);
   if (refused !== null) return refused;
-  const triggers = newTriggers(owner, trigger, { paper: parts.paper, genesisHash: chain.genesisHash, createdAtMs: nowMs() });
+  const triggers = newTriggers(owner, trigger, { paper: parts.mode === 'paper', genesisHash: chain.genesisHash, createdAtMs: nowMs() });
   const ids = triggers.map(({ id }) => id);
   const outcome = await table.insert(term, triggers, { idempotency: use, maxArmed }).catch((error: unknown) => {
     if (error instanceof StoreUnavailableError) engine.lookFor(ids);

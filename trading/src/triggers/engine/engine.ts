@@ -259,7 +259,8 @@ export class TriggerEngine {
     const watch = watchOf(live.trigger, this.#parts.prices !== null);
     // A price on which nodes do not agree is not looked at all the time.
     const leastMs = live.unconfirmed === 0 ? 0 : Math.min(mostUnconfirmedMs, leastUnconfirmedMs * 2 ** (live.unconfirmed - 1));
-    if (watch !== null) this.#term?.watch.add(watch.holdMs < leastMs ? { ...watch, holdMs: leastMs } : watch);
+    const added = watch === null ? null : this.#term?.watch.add(watch.holdMs < leastMs ? { ...watch, holdMs: leastMs } : watch);
+    if (added === 'full') this.#term?.writer.note(live, { kind: 'waits', reason: 'too_many_watched' });
     if (when.kind === 'profit') this.#profits.add(live);
   }
 

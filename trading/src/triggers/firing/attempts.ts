@@ -78,15 +78,22 @@ export class Attempts {
   /** Runs the current attempt, after all checks that an order of the same key would have to pass. Never rejects. */
   async run(trigger: StoredTrigger): Promise<AttemptOutcome> {
     try {
-      const refusal = await this.#place(trigger);
+      const refusal = await this.#place(trigger).catch((error: unknown) => this.#fault(trigger, error));
       if ('id' in refusal) return { kind: 'order', order: refusal };
       // An earlier call of this attempt may have stored its order without an answer.
       const order = await this.stored(trigger);
       return order === null ? refusedBy(refusal) : { kind: 'order', order };
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) this.#parts.log.error({ err: error, triggerId: trigger.id }, 'trigger_attempt_failed');
+      if (!(error instanceof StoreUnavailableError)) this.#parts.log.error({ err: error, triggerId: trigger.id }, 'trigger_order_unread');
       return { kind: 'unanswered' };
     }
+  }
+
+  /** The refusal for an error that is a bug. Rethrows one of the store. */
+  #fault({ id }: StoredTrigger, error: unknown): Refusal {
+    if (error instanceof StoreUnavailableError) throw error;
+    this.#parts.log.error({ err: error, triggerId: id }, 'trigger_attempt_failed');
+    return { error: 'INTERNAL' };
   }
 
   async #place(trigger: StoredTrigger): Promise<SeenOrder | Refusal> {

@@ -39,7 +39,8 @@ export interface Met {
 
 /** Watches conditions. What is met waits there until it is taken or its condition stops to hold. */
 export interface ConditionWatch<Taken extends Met = Met> {
-  add(watch: Watch): unknown;
+  /** `full`: it is not watched, because too many are. */
+  add(watch: Watch): 'added' | 'full';
   remove(id: string): void;
   /** Time passes: `nowMs` of the steady clock, `wallMs` as Unix milliseconds. */
   tick(nowMs: number, wallMs: number, solUsd: number | null): void;
