@@ -93,23 +93,20 @@ export class TriggerEngine {
   readonly #running: Promise<void>;
 
   constructor(parts: EngineParts) {
-    const { orders, stats, nowMs, clock, log } = parts;
+    const { orders, nowMs, log } = parts;
     this.#parts = parts;
     const note: TriggerWriter['note'] = (...what) => this.#term?.writer.note(...what);
     this.#attempts = new Attempts(parts);
     this.#profits = new ProfitPositions(parts.positions, () => this.#term?.watch ?? null);
     this.#orders = new OrdersOfTriggers({ orders, open: this.#open, note, onFilled: () => this.#pump(), nowMs, log });
     this.#firings = new Firings({
+      ...parts,
       attempts: this.#attempts,
       open: this.#open,
       mayPlace: () => !this.#isStopped && parts.holdsRole(),
       note,
       onOrder: (live, order) => this.#orders.follow(live, order),
       onFree: () => this.#pump(),
-      stats,
-      nowMs,
-      clock,
-      log,
     });
     this.#running = this.#begin();
   }
