@@ -21,7 +21,7 @@ it(
   { timeout: 600_000 },
   async () => {
     let engineUrl = '';
-    const world = await openCrashWorld('SQLite', () => ({ JITO_URL: engineUrl }));
+    const world = await openCrashWorld('SQLite', { laneEnv: () => ({ JITO_URL: engineUrl }) });
     onTestFinished(() => world.close());
     const engine = await startTamperedNode(world.gate.urls[0]!);
     onTestFinished(() => engine.close());

@@ -29,7 +29,7 @@ const maxMissed = 20;
 const lateBlocks = 200;
 
 /** Random numbers that depend only on a seed (mulberry32). */
-function randomFrom(seed: number): () => number {
+export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

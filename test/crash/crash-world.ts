@@ -15,6 +15,7 @@ import { makeKey } from '../support/keys.ts';
 import { startPostgres } from '../support/servers/postgres.ts';
 import { launchCoin, maker, moveToPool, trader, tradeOnChain, type QuotedCoin } from '../support/chain/quoted-trades.ts';
 import { startRedis } from '../support/servers/redis.ts';
+import { runProgram } from '../support/processes.ts';
 import { wallet } from '../simnet/runtime/wallets.ts';
 import { associatedTokenInstruction } from '../simnet/programs/token/associated-token.ts';
 import { createChain, type SimChain } from '../simnet/sim-chain.ts';
@@ -35,6 +36,7 @@ const grantLamports = 5n * lamportsPerSol;
 const tokensToSell = 1_000_000_000_000n;
 const everything = 793_100_000_000_000n;
 const anyPrice = 10n ** 14n;
+const ingestWithinMs = 180_000;
 /** Gateways that trade on one store at a time. */
 export const laneCount = 2;
 
@@ -50,12 +52,16 @@ export interface CrashWorld {
   readonly db: Database;
   readonly apiKey: string;
   readonly keyId: string;
+  /** Of the first lane. */
+  readonly redisUrl: string;
   /** One coin on its curve, one in its pool. */
   readonly coins: readonly QuotedCoin[];
   /** Startup times so far. */
   readonly startsMs: readonly number[];
   /** Processes of both kinds that were killed. */
   readonly killed: { gateways: number; signers: number };
+  /** A coin of its own, on its curve. */
+  newCoin(): QuotedCoin;
   /** A custodial wallet with some SOL and, if a coin is named, some of that coin. */
   newWallet(tokensOf?: QuotedCoin): Promise<Keypair>;
   /** The gateway of a lane; it is started if none runs. */
@@ -130,33 +136,56 @@ function buyTokens(chain: SimChain, coin: QuotedCoin, owner: Keypair): void {
   for (const { err, logs } of [made, bought]) if (err !== null) throw new Error(logs.join('\n'));
 }
 
-/** `laneEnv`: further settings of the gateway of a lane. */
-export async function openCrashWorld(kind: StoreKind, laneEnv: LaneEnv = () => ({})): Promise<CrashWorld> {
+export interface CrashWorldOptions {
+  /** Further settings of the gateway of a lane. */
+  readonly laneEnv?: LaneEnv;
+  /**
+   * Both lanes use one Redis, so one gateway at a time holds the trading role. An ingest process, which nobody kills, publishes the events of
+   * the chain.
+   */
+  readonly ingest?: boolean;
+}
+
+export async function openCrashWorld(kind: StoreKind, options: CrashWorldOptions = {}): Promise<CrashWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-crash-'));
   const closers: Closers = [() => rmSync(folder, { recursive: true, force: true })];
   const close = async (): Promise<void> => {
     for (const end of closers.splice(0).toReversed()) await end();
   };
   try {
-    return await openWorld(kind, folder, laneEnv, closers, close);
+    return await openWorld(kind, folder, options, closers, close);
   } catch (error) {
     await close();
     throw error;
   }
 }
 
+const auditOptions = (place: { readonly dataDir: string }, keystoreKey: Uint8Array) => ({
+  folder: signerFolder(place),
+  keystore: keystoreName,
+  keystoreKey,
+});
+
+async function startIngest(folder: string, env: Readonly<Record<string, string>>, closers: Closers): Promise<void> {
+  const program = runProgram('ingest/src/main.ts', { folder, env });
+  closers.push(() => program.stop());
+  await program.logged('ingest_started', ingestWithinMs);
+}
+
 async function openWorld(
   kind: StoreKind,
   folder: string,
-  laneEnv: LaneEnv,
+  { laneEnv = () => ({}), ingest = false }: CrashWorldOptions,
   closers: Closers,
   close: () => Promise<void>,
 ): Promise<CrashWorld> {
-  // Each lane has a Redis of its own, so both gateways hold the trading role at once: the worst case, which a lease should prevent.
+  // Without ingest each lane has a Redis of its own, so both gateways hold the trading role at once: the worst case, which a lease should
+  // prevent.
   const [{ dataDirs, databaseUrl }, ...redises] = await Promise.all([
     openPlaces(kind, folder, closers),
-    ...Array.from({ length: laneCount }, () => startRedis()),
+    ...Array.from({ length: ingest ? 1 : laneCount }, () => startRedis()),
   ]);
+  const redisUrls = dataDirs.map((_, lane) => redises[lane % redises.length]!.url);
   for (const redis of redises) closers.push(() => redis.stop());
   const { chain, coins } = openChain(closers);
   const nodes = await Promise.all(Array.from({ length: nodeCount }, () => startSimnet({ chain, autoStart: false })));
@@ -188,21 +217,18 @@ async function openWorld(
   const startsMs: number[] = [];
   const start = async (lane: number): Promise<GatewayProcess> => {
     ready[lane] = null;
-    const laneOwn = { REDIS_URL: redises[lane]!.url, DATA_DIR: dataDirs[lane] ?? '', ...laneEnv(lane) };
+    const laneOwn = { REDIS_URL: redisUrls[lane] ?? '', DATA_DIR: dataDirs[lane] ?? '', ...laneEnv(lane) };
     const started = await startGatewayProcess(folder, { ...env, ...laneOwn });
     startsMs.push(started.startMs);
     return (ready[lane] = started);
   };
   const auditPlaces = [...new Set(dataDirs)].map((place) => ({ auditHeads: store.auditHeads, databaseUrl, dataDir: place }));
   const reports = async () =>
-    (
-      await Promise.all(
-        auditPlaces.map((place) => checkAuditLogs(place, { folder: signerFolder(place), keystore: keystoreName, keystoreKey })),
-      )
-    ).flat();
+    (await Promise.all(auditPlaces.map((place) => checkAuditLogs(place, auditOptions(place, keystoreKey))))).flat();
   let wallets = 0;
   await installStall(db, kind);
   chain.start();
+  if (ingest) await startIngest(folder, { ...env, REDIS_URL: redisUrls[0] ?? '', DATA_DIR: dataDir }, closers);
   return {
     kind,
     chain,
@@ -211,9 +237,11 @@ async function openWorld(
     db,
     apiKey,
     keyId,
+    redisUrl: redisUrls[0] ?? '',
     coins,
     startsMs,
     killed: { gateways: 0, signers: 0 },
+    newCoin: () => launchCoin(chain),
     newWallet: async (tokensOf) => {
       const keypair = wallet('crash', `custodial ${wallets++}`);
       if ((await keystore.import(keypair.seed, null)) === null) throw new Error('no wallet was made');

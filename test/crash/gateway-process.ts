@@ -15,6 +15,9 @@ export interface GatewayProcess {
   /** Sends SIGSTOP to the signing process: it accepts and answers nothing until it continues or is killed. */
   stopSigner(): Promise<void>;
   continueSigner(): void;
+  /** SIGSTOP to the gateway: everybody else sees a machine that was suspended. */
+  freeze(): void;
+  thaw(): void;
   /** Sends SIGKILL; resolves when both are gone. */
   kill(victim: Victim): Promise<void>;
   /** Sends SIGTERM; returns the exit code. */
@@ -58,6 +61,8 @@ export async function startGatewayProcess(folder: string, env: Readonly<Record<s
     signerReady,
     stopSigner: async () => signal(await signerReady(), 'SIGSTOP'),
     continueSigner: () => signal(newestSigner(), 'SIGCONT'),
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
     kill: async (victim) => {
       const signer = victim === 'gateway' ? newestSigner() : await signerReady();
       // The gateway first, so that it cannot start another signing process in between.

@@ -30,7 +30,7 @@ type Outcome = OrderState | 'refused' | 'too_old';
 
 const settleWithinMs = 600_000;
 
-async function allOrders({ store, keyId }: CrashWorld): Promise<readonly StoredOrder[]> {
+export async function allOrders({ store, keyId }: CrashWorld): Promise<readonly StoredOrder[]> {
   const all: StoredOrder[] = [];
   for (let before: string | null = null; ;) {
     const page = await store.orders.page({ owner: `key:${keyId}`, before, state: null, limit: 500 });
@@ -53,12 +53,7 @@ export async function settled(world: CrashWorld): Promise<void> {
 /** Compares what is stored, what was sent and what the clients received with the chain. No faults: all of it is true. */
 export async function judgeAll(world: CrashWorld, cases: readonly Case[]): Promise<Judgement> {
   const orders = await allOrders(world);
-  const faults: string[] = [
-    ...faultsOfMessages(world, orders),
-    ...(await faultsOfAudit(world, orders)),
-    ...(await faultsOfAnswers(world, orders, cases)),
-  ];
-  for (const order of orders) faults.push(...(await faultsOfOrder(world, order)));
+  const faults: string[] = [...(await faultsOfOrders(world, orders)), ...(await faultsOfAnswers(world, orders, cases))];
   for (const one of cases) faults.push(...(await faultsOfWallet(world, one, orders)));
   const counts: Partial<Record<Outcome, number>> = {};
   const count = (state: Outcome): void => void (counts[state] = (counts[state] ?? 0) + 1);
@@ -72,6 +67,13 @@ export async function judgeAll(world: CrashWorld, cases: readonly Case[]): Promi
     if (answer.kind === 'too_old') faults.push(...faultsOfTooOld(world, wish, orders));
   }
   return { faults, orders: counts, ways };
+}
+
+/** Compares stored orders with the messages that nodes received, with the audit log and with the chain. */
+export async function faultsOfOrders(world: CrashWorld, orders: readonly StoredOrder[]): Promise<string[]> {
+  const faults = [...faultsOfMessages(world, orders), ...(await faultsOfAudit(world, orders))];
+  for (const order of orders) faults.push(...(await faultsOfOrder(world, order)));
+  return faults;
 }
 
 /** Every message that a node received and every one that landed is the one message of an order. */

@@ -21,7 +21,7 @@ it('a gateway whose clock is set back by an hour, and then ahead by a day, trade
     writeFileSync(`${file}.new`, String(ms));
     renameSync(`${file}.new`, file);
   };
-  const world = await openCrashWorld('SQLite', () => ({ NODE_OPTIONS: `--import=${shiftedClock}`, CLOCK_AHEAD_FILE: file }));
+  const world = await openCrashWorld('SQLite', { laneEnv: () => ({ NODE_OPTIONS: `--import=${shiftedClock}`, CLOCK_AHEAD_FILE: file }) });
   onTestFinished(() => world.close());
   const { store, apiKey, coins } = world;
   const { key: endingKey } = await makeKey(store, { expiresAtMs: Date.now() + hourMs });

@@ -21,7 +21,7 @@ const shiftedClock = fileURLToPath(new URL('../support/shifted-clock.mjs', impor
 describe.each(storeKinds)('a gateway whose clock is days ahead, on a shared store in %s', (kind) => {
   it('places no order twice and deletes nothing', { timeout: timeoutMs }, async () => {
     const ahead = { NODE_OPTIONS: `--import=${shiftedClock}`, CLOCK_AHEAD_MS: String(500 * dayMs) };
-    const world = await openCrashWorld(kind, (lane) => (lane === 1 ? ahead : {}));
+    const world = await openCrashWorld(kind, { laneEnv: (lane) => (lane === 1 ? ahead : {}) });
     onTestFinished(() => world.close());
     const { store, db, apiKey, keyId, coins } = world;
     const wallet = await world.newWallet();
