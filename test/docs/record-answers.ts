@@ -129,6 +129,8 @@ async function recordAnswers(product: StartedProduct, mint: string): Promise<Rea
     priorityFee: 0.0001,
     pool: 'auto',
   };
+  // The key follows the wallet, and gets the events of its positions.
+  await ask(product, `/api/positions/${publicKey}`);
   const tradeBuy = await ask(product, '/api/trade/buy', order);
   const ordered = String(tradeBuy['orderId']);
   const tradeOrder = await until(
@@ -176,6 +178,7 @@ async function recordAnswers(product: StartedProduct, mint: string): Promise<Rea
     tokenTrades: await ask(product, `/api/token/trades/${mint}?limit=${entriesOfList}`),
     tokenHolders: await ask(product, `/api/token/holders/${mint}`),
     portfolio: await ask(product, `/api/portfolio/${publicKey}`),
+    positions: await ask(product, `/api/positions/${publicKey}`),
     explain: await ask(product, `/api/explain/${String(tradeBuy['signature'])}`),
     quote: await ask(product, '/api/quote', { side: 'buy', mint, amount: 0.1 }),
     tradeBuy,
@@ -240,7 +243,8 @@ async function record(product: StartedProduct) {
   await dialect.ask('dialectTrade', { method: 'subscribeTokenTrade', keys: [dialectMint] });
 
   const answers = await recordAnswers(product, mint);
-  for (const name of ['tradeFrame', 'orderFrame', 'triggerFrame', 'tokenMetadataFrame', 'heartbeat']) await native.has(name);
+  for (const name of ['tradeFrame', 'orderFrame', 'triggerFrame', 'positionFrame', 'tokenMetadataFrame', 'heartbeat'])
+    await native.has(name);
   await native.ask('subscriptionsReply', { id: 8, op: 'list' });
   await native.ask('pongReply', { id: 9, op: 'ping' });
   await native.ask('errorReply', { id: 10, op: 'subscribe', channel: 'candles', mints: [mint] });

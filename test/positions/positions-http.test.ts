@@ -182,3 +182,31 @@ describe('GET /positions/{publicKey}', () => {
     expect((await gateway.get(`/positions/${stranger.publicKey}`, { key })).status).toBe(200);
   });
 });
+
+describe('on paper', () => {
+  it('has the positions of orders, equal to the balance on paper, and none after a reset', { timeout: timeoutMs }, async () => {
+    const config = { trading: 'paper', keystorePassphraseFile: null } as const;
+    const paper = await (await world.gateway({ config })).ready(stranger.publicKey, launchCoin(world.chain).mint);
+    const coin = launchCoin(world.chain);
+    const publicKey = String((await paper.ask('/paper/wallets', {})).body['publicKey']);
+    const first = await order('buy', { publicKey, mint: coin.mint, amount: 0.4 }, paper);
+    const sold = await order('sell', { publicKey, mint: coin.mint, amount: '25%' }, paper);
+    const position = await settledPosition(publicKey, coin, 2, paper);
+    const { body: portfolio } = await paper.get(`/portfolio/${publicKey}`);
+    const held = (portfolio['holdings'] as readonly { readonly mint: string; readonly amount: string }[]).find(
+      ({ mint }) => mint === coin.mint,
+    );
+    expect(position).toMatchObject({ amount: held!.amount, unexplained: '0', buys: 1, sells: 1 });
+    expect(BigInt(position.amount)).toBe(first.tokens - sold.tokens);
+    const average = inSol(first.lamports) / (Number(first.tokens) / 1e6);
+    expect(position.averageCostSol).toBeCloseTo(average, 12);
+    expect(position.realizedSol).toBeCloseTo(inSol(sold.lamports) - (average * Number(sold.tokens)) / 1e6, 8);
+    expect(position.feesSol).toBeCloseTo(inSol(first.fee + sold.fee), 12);
+    // Trades of the same gateway on the chain are no positions of a paper wallet, and a wallet of the chain can be followed too.
+    expect((await positionsOf(trader.publicKey, paper)).complete).toBe(true);
+    expect((await paper.ask('/paper/balance', { publicKey, amount: 1, reset: true })).status).toBe(200);
+    expect((await positionsOf(publicKey, paper)).positions).toEqual([]);
+    await order('buy', { publicKey, mint: coin.mint, amount: 0.1 }, paper);
+    expect(await settledPosition(publicKey, coin, 1, paper)).toMatchObject({ buys: 1, sells: 0, realizedSol: 0 });
+  });
+});

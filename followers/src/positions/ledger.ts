@@ -129,6 +129,8 @@ export class PositionLedger {
     }
     wallet.completeTo = Math.max(wallet.completeTo, to);
     wallet.isCut ||= isCut;
+    // All of it was unknown until now.
+    if (wallet.isBehind) for (const mint of wallet.mints) this.#showMint(wallet.wallet, mint);
     wallet.isBehind = false;
     this.#changed.add(wallet);
     this.#undecided.await(wallet, 0);

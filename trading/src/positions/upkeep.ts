@@ -32,11 +32,14 @@ interface Care {
   changedAtMs: number;
   checkedAtMs: number;
   check: { readonly balances: Balances; readonly untilMs: number; isSearched: boolean } | null;
+  /** What the last comparison could not explain, and its slot. It counts only if the next comparison shows the same. */
+  suspected: { readonly differences: ReadonlyMap<string, bigint>; readonly slot: number } | null;
 }
 
 /**
  * Keeps positions true to the chain: reads the history of wallets whose trades are missing, and compares balances. A difference is first searched in the
- * history; what trades do not explain counts as a transfer. Reads run while the log is followed, and `apply` applies their results.
+ * history. What trades do not explain counts as a transfer, once a second comparison shows the same: a read in the middle of a slot, or a false slot, would
+ * otherwise move tokens and cost. Reads run while the log is followed, and `apply` applies their results.
  */
 export class Upkeep {
   readonly counts = { histories: 0, checks: 0, differences: 0, failures: 0 };
@@ -119,16 +122,25 @@ export class Upkeep {
       this.#postpone(care, nowMs);
       return;
     }
-    if (differences.size > 0 && !check.isSearched) {
+    const { suspected } = care;
+    const isSeenAgain = suspected !== null && suspected.slot < balances.slot && areSame(suspected.differences, differences);
+    if (differences.size > 0 && !check.isSearched && !isSeenAgain) {
       if (nowMs < care.nextAtMs || this.#running.histories >= atOnce.histories) return;
       if (nowMs < check.untilMs) this.#readHistory(state, nowMs, balances.newestSlot);
       else care.check = null;
       return;
     }
+    care.check = null;
+    care.suspected = { differences, slot: balances.slot };
+    if (differences.size > 0 && !isSeenAgain) {
+      care.nextAtMs = nowMs + afterQuestionMs;
+      care.checkedAtMs = Number.NEGATIVE_INFINITY;
+      return;
+    }
     this.#ledger.correct(state, differences, balances);
     this.counts.checks++;
     if (differences.size > 0) this.counts.differences++;
-    care.check = null;
+    care.suspected = null;
   }
 
   /** Runs one read of a wallet. After a failure it is repeated later and later. */
@@ -167,8 +179,21 @@ export class Upkeep {
     let care = this.#cares.get(wallet);
     if (care !== undefined) return care;
     const never = Number.NEGATIVE_INFINITY;
-    care = { isBusy: false, nextAtMs: 0, pauseMs: firstPauseMs, askedAtMs: never, changedAtMs: never, checkedAtMs: never, check: null };
+    care = {
+      isBusy: false,
+      nextAtMs: 0,
+      pauseMs: firstPauseMs,
+      askedAtMs: never,
+      changedAtMs: never,
+      checkedAtMs: never,
+      check: null,
+      suspected: null,
+    };
     this.#cares.set(wallet, care);
     return care;
   }
+}
+
+function areSame(one: ReadonlyMap<string, bigint>, other: ReadonlyMap<string, bigint>): boolean {
+  return one.size === other.size && [...one].every(([mint, change]) => other.get(mint) === change);
 }

@@ -24,7 +24,7 @@ export const positionFields = {
     Type.Number({ description: 'How far the current price is above (or below) averageCostSol, percent.' }),
     'Null if `averageCostSol` or the price is.',
   ),
-  feesSol: Sol('Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field.'),
+  feesSol: Ui('Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field.'),
   buys: Count('Buys.'),
   sells: Count('Sells.'),
   openedAt: Nullable(UnixMs('When `amount` last rose from 0, Unix milliseconds.'), 'Null before its first token.'),

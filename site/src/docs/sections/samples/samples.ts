@@ -27,6 +27,7 @@ const clientMethods: Readonly<Record<string, string>> = {
   tokenTrades: 'trades',
   tokenHolders: 'holders',
   portfolio: 'portfolio',
+  positions: 'positions',
   explain: 'explain',
 };
 
