@@ -1153,7 +1153,7 @@ export interface PositionChange {
   readonly unrealizedSol: number | null;
   /** Null if `averageCostSol` or the price is. */
   readonly profitPct: number | null;
-  /** Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field. */
+  /** Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field. UI number (float64). */
   readonly feesSol: number;
   /** Buys. */
   readonly buys: number;
@@ -2583,7 +2583,7 @@ export interface Positions {
     readonly unrealizedSol: number | null;
     /** Null if `averageCostSol` or the price is. */
     readonly profitPct: number | null;
-    /** Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field. */
+    /** Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field. UI number (float64). */
     readonly feesSol: number;
     /** Buys. */
     readonly buys: number;

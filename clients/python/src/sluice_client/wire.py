@@ -1157,7 +1157,7 @@ class PositionChange(TypedDict):
     profitPct: float | None
     """Null if `averageCostSol` or the price is."""
     feesSol: float
-    """Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field."""
+    """Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field. UI number (float64)."""
     buys: int
     """Buys."""
     sells: int
@@ -1963,7 +1963,7 @@ class PositionsPosition(TypedDict):
     profitPct: float | None
     """Null if `averageCostSol` or the price is."""
     feesSol: float
-    """Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field."""
+    """Network fees, priority fees and tips of the orders that were placed here, SOL. They are in no other field. UI number (float64)."""
     buys: int
     """Buys."""
     sells: int
