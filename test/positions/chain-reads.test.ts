@@ -104,7 +104,7 @@ describe('a difference between trades and balance', () => {
   };
 
   /** Answers of the chain in order, the last one again and again; a step of time for each. */
-  async function kept(reads: readonly Omit<Balances, 'newestSlot' | 'atMs'>[], history: readonly WalletTrade[] = []) {
+  async function afterReads(reads: readonly Omit<Balances, 'newestSlot' | 'atMs'>[], history: readonly WalletTrade[] = []) {
     const ledger = new PositionLedger();
     ledger.confirmedSlot = 1_000;
     const state = ledger.add(wallet, null);
@@ -130,10 +130,10 @@ describe('a difference between trades and balance', () => {
 
   it('counts once two reads show it, and never if it was a read in the middle of a slot', async () => {
     const of = (slot: number, amount: bigint) => ({ slot, amounts: new Map([['coin', amount]]) });
-    const dust = await kept([of(950, 107n), of(960, 107n)]);
+    const dust = await afterReads([of(950, 107n), of(960, 107n)]);
     expect(dust.position).toMatchObject({ explained: 100n, costLamports: 1_000n, unexplained: 7n });
     expect(dust.counts.differences).toBe(1);
-    const glimpsed = await kept([of(950, 0n), of(960, 100n)]);
+    const glimpsed = await afterReads([of(950, 0n), of(960, 100n)]);
     expect(glimpsed.position).toMatchObject({ explained: 100n, costLamports: 1_000n, unexplained: 0n, departed: 0n });
     expect(glimpsed).toMatchObject({ checkedSlot: 960, counts: { differences: 0 } });
   });
@@ -141,7 +141,7 @@ describe('a difference between trades and balance', () => {
   it('is explained by a trade that only the history has', async () => {
     const leg = { mint: 'coin', side: 'sell' as const, tokens: 40n, lamports: 900n, decimals: 6, atMs: 2 };
     const sold: WalletTrade = { ...bought, id: 'b:0', signature: 'b', slot: 940, legs: [leg] };
-    const { position, counts } = await kept([{ slot: 950, amounts: new Map([['coin', 60n]]) }], [sold]);
+    const { position, counts } = await afterReads([{ slot: 950, amounts: new Map([['coin', 60n]]) }], [sold]);
     expect(position).toMatchObject({ explained: 60n, costLamports: 600n, realizedLamports: 500n, sells: 1, departed: 0n });
     expect(counts).toMatchObject({ differences: 0 });
   });
