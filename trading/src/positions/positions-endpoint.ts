@@ -20,6 +20,8 @@ import { positionObject } from './position-object.ts';
 const historyWithinMs = 4_000;
 const checkWithinMs = 1_500;
 const lookEveryMs = 40;
+/** After a request has waited in vain for a wallet, others do not wait for this long: on a chain that stands still, nothing can be read. */
+const vainForMs = 30_000;
 /** A comparison that is not older is not repeated. */
 const freshMs = 2_000;
 /** Cold tokens whose price is read for one answer. The others have no value in it. */
@@ -44,6 +46,8 @@ type Answer = EndpointAnswer<typeof positionsEndpoint>;
 /** `/positions/{publicKey}`, on every gateway: from the store, where the holder of the trading role keeps the positions. */
 export function positionsBinding(parts: PositionsReads): BoundEndpoint {
   const asked = new Recent<number>(maxAsked);
+  /** When a request last waited in vain, by wallet. */
+  const vain = new Recent<number>(maxAsked);
   return bindEndpoint(positionsEndpoint, ({ principal, params: { publicKey } }): Answer | Promise<Answer> => {
     if (principal === null) return { error: 'UNAUTHENTICATED' };
     if (!isAddress(publicKey)) return { error: 'INVALID_REQUEST', details: { fields: { publicKey: 'is not an address' } } };
@@ -55,7 +59,7 @@ export function positionsBinding(parts: PositionsReads): BoundEndpoint {
       const custodial = await store.wallets.byPublicKey(keystore, publicKey);
       if (custodial !== null && !mayUseWallet(principal, custodial)) return notYours(publicKey);
       const askedAtMs = await follow(parts, asked, principal, publicKey);
-      const wallet = await readState(parts, place, publicKey, askedAtMs);
+      const wallet = await readState(parts, vain, { place, wallet: publicKey, askedAtMs });
       const isCurrent = wallet?.paperSinceMs == null || (await isOfThisStart(store, wallet, known.genesisHash));
       return { json: await answerOf(parts, publicKey, isCurrent ? wallet : null, wallet !== null) };
     });
@@ -79,15 +83,23 @@ async function follow(parts: PositionsReads, asked: Recent<number>, { keyId, pla
 }
 
 /** The stored state, once its history is known and its balances were compared, or as it is after a while. Null: nothing is stored yet. */
-async function readState(parts: PositionsReads, place: string, wallet: string, askedAtMs: number): Promise<WalletState | null> {
-  const { store, signal } = parts;
+async function readState(
+  { store, signal }: PositionsReads,
+  vain: Recent<number>,
+  { place, wallet, askedAtMs }: { readonly place: string; readonly wallet: string; readonly askedAtMs: number },
+): Promise<WalletState | null> {
   const startMs = performance.now();
+  const mayWait = startMs - (vain.get(wallet) ?? Number.NEGATIVE_INFINITY) > vainForMs;
   for (;;) {
     const state = stateOf(wallet, await store.walletStates.rowsOf(place, wallet));
     const waitedMs = performance.now() - startMs;
     const isKnown = state !== null && !state.isBehind;
     const isFresh = isKnown && (state.paperSinceMs !== null || state.checkedAtMs >= askedAtMs - freshMs);
-    if (isFresh || signal.aborted || waitedMs > (isKnown ? checkWithinMs : historyWithinMs)) return state;
+    if (isFresh || signal.aborted || !mayWait) return state;
+    if (waitedMs > (isKnown ? checkWithinMs : historyWithinMs)) {
+      vain.set(wallet, performance.now());
+      return state;
+    }
     await pause(lookEveryMs, signal, { ref: false });
   }
 }
