@@ -20,7 +20,7 @@ import { positionObject } from './position-object.ts';
 const historyWithinMs = 4_000;
 const checkWithinMs = 1_500;
 const lookEveryMs = 40;
-/** After a request has waited in vain for a wallet, others do not wait for this long: on a chain that stands still, nothing can be read. */
+/** After a request has waited in vain for a wallet, others do not wait for this long, because nothing can be read while a chain makes no slots. */
 const vainForMs = 30_000;
 /** A comparison that is not older is not repeated. */
 const freshMs = 2_000;
