@@ -229,11 +229,12 @@ describe('triggers that are armed in the ticket, and listed', { timeout: testTim
     const takes = (await listed('armed')).filter(({ when }) => 'position' in when && when.value > 0 && when.value < 100);
     raisePrice(12n);
     await page.getByRole('img', { name: /your trades: 2$/ }).waitFor();
-    const [sold] = (await listed('fired')).filter(({ side }) => side === 'sell');
-    expect(sold?.triggerId).toBe(takes[0]?.triggerId);
+    // Its order is confirmed after it is in a block.
+    const sold = await until('the exit to be fired', async () => (await listed('fired')).find(({ side }) => side === 'sell'));
+    expect(sold.triggerId).toBe(takes[0]?.triggerId);
     expect(tokensOf(world.chain, coin, publicKey)).toBe(held / 2n);
     await page.getByRole('slider', { name: / at −45 %$/ }).waitFor();
-    expect((await listed('armed')).map(({ ocoGroup }) => ocoGroup)).not.toContain(sold?.ocoGroup);
+    expect((await listed('armed')).map(({ ocoGroup }) => ocoGroup)).not.toContain(sold.ocoGroup);
   });
 
   it('waits for a price that the ticket asks for', async () => {
@@ -259,7 +260,10 @@ describe('triggers that are armed in the ticket, and listed', { timeout: testTim
     await list.getByRole('button', { name: 'All', exact: true }).click();
     const fired = list.locator('tr', { has: page.locator('.state.fired') });
     await until('the two that fired', async () => (await fired.count()) === 2);
-    await fired.first().getByRole('button', { name: 'More about trigger' }).click();
+    await fired
+      .first()
+      .getByRole('button', { name: /^More about trigger/ })
+      .click();
     await list.getByText('Fees of the venue').waitFor();
     expect(await look(page, 'trigger-list-all')).toEqual([]);
     await list.getByRole('button', { name: 'Cancel all' }).click();

@@ -87,17 +87,16 @@ const tokenColumn: Column<Trigger> = {
 function Actions(props: { readonly trigger: Trigger; readonly isOpened: boolean; readonly onOpen: (id: string | null) => void }) {
   const { trigger, isOpened, onOpen } = props;
   const { triggerId } = trigger;
-  const about = <span class="hidden"> trigger {triggerId}</span>;
   return (
     <>
       {isOpen(trigger) && (
         <Button class="small" onClick={() => void cancelTriggers([trigger])}>
-          Cancel{about}
+          Cancel<span class="hidden"> trigger {triggerId}</span>
         </Button>
       )}{' '}
       <Button class="small" aria-expanded={isOpened} onClick={() => onOpen(isOpened ? null : triggerId)}>
         {isOpened ? 'Less' : 'More'}
-        {about}
+        <span class="hidden"> about trigger {triggerId}</span>
       </Button>
     </>
   );
