@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../simnet/market/random.ts';
 import { brokenAnswers, falseAnswers, hugeAnswers, type HttpLie } from './lies.ts';
 import type { RunningProgram } from '../support/processes.ts';
+import { ArmedTriggers, type ArmedCounts } from './armed.ts';
 import { Load, type LoadCounts } from './load.ts';
 import type { GrpcLie } from '../support/servers/grpc.ts';
 import { grpcLies } from './grpc-lies.ts';
-import { brokenFrames, falseFrames, type PubsubLie } from './pubsub-lies.ts';
+import { brokenFrames, falseFrames, falseMarkets, type PubsubLie } from './pubsub-lies.ts';
 import { Judge } from './truth.ts';
 import { openLiarsWorld, type LiarsWorld } from './world.ts';
 
@@ -18,10 +19,12 @@ export interface LiarsOptions {
   /** How long one lie lasts. */
   readonly lieMs: number;
   readonly maxAnswerMs: number;
+  /** How long after a true trade the orders of its triggers may come. */
+  readonly maxFiringMs: number;
   readonly print: (text: string) => void;
 }
 
-export interface LiarsReport extends LoadCounts {
+export interface LiarsReport extends LoadCounts, ArmedCounts {
   readonly faults: readonly string[];
   readonly lies: number;
   readonly mostResidentMiB: number;
@@ -59,21 +62,27 @@ export async function runLiars(options: LiarsOptions): Promise<LiarsReport> {
   const liar = random.below(endpoints);
   const judge = new Judge(world);
   const load = new Load(world, judge, options.maxAnswerMs);
+  const armed = new ArmedTriggers(world, judge, createRandom(`${seed} triggers`), options.maxFiringMs, () => load.counts.orders);
   let mostResident = 0;
   const sampler = setInterval(() => (mostResident = Math.max(mostResident, world.residentBytes())), sampleEveryMs);
   try {
-    const running = load.run();
+    const running = Promise.all([load.run(), armed.run()]);
+    // What nobody is armed against shows nothing.
+    await Promise.race([armed.areArmed, running]);
     const lied = await Promise.race([
       lie(world, liar, judge, load, options),
       running.then(() => Promise.reject(new Error('the load has ended'))),
     ]);
     load.end();
+    armed.end();
     await running;
-    judge.end(await load.stored(Math.max(settleWithinMs, durationMs / 10)));
+    const withinMs = Math.max(settleWithinMs, durationMs / 10);
+    const triggered = await armed.judged(withinMs);
+    judge.end(await load.stored(withinMs), triggered);
     if (mostResident > maxResidentMiB * mebibyte) judge.fault(`${Math.round(mostResident / mebibyte)} MiB were resident`);
     judgeReports(world, liar, judge);
     const mostResidentMiB = Math.round(mostResident / mebibyte);
-    return { ...load.counts, faults: judge.faults, lies: lied, mostResidentMiB, liar: liar + 1 };
+    return { ...load.counts, ...armed.counts, faults: judge.faults, lies: lied, mostResidentMiB, liar: liar + 1 };
   } finally {
     clearInterval(sampler);
     load.close();
@@ -93,10 +102,11 @@ async function lie(world: LiarsWorld, liar: number, judge: Judge, load: Load, op
     [endpoint.httpLie, endpoint.pubsubLie] = [http, pubsub];
     if (endpoint.grpc !== null) endpoint.grpc.lie = grpc;
   };
-  const run = async (scenes: Scene[], untilMs: number): Promise<void> => {
+  const run = async (scenes: Scene[], untilMs: number, first: readonly Scene[] = []): Promise<void> => {
+    const next = [...first];
     for (let left: Scene[] = []; performance.now() < untilMs; lies++) {
       if (left.length === 0) left = [...scenes];
-      const [scene] = left.splice(random.below(left.length), 1);
+      const [scene] = next.length > 0 ? next.splice(0, 1) : left.splice(random.below(left.length), 1);
       tell(scene!);
       judge.lie = scene!.name;
       print(`endpoint ${liar + 1}: ${scene!.name}`);
@@ -105,10 +115,11 @@ async function lie(world: LiarsWorld, liar: number, judge: Judge, load: Load, op
   };
   const byGrpc = endpoint.grpc === null ? {} : grpcLies(createRandom(`${seed} gRPC lies`));
   const polite = [
-    ...scenesOf({ ...falseAnswers, ...brokenAnswers }, falseFrames),
+    ...scenesOf({ ...falseAnswers, ...brokenAnswers }, { ...falseFrames, ...falseMarkets }),
     ...Object.entries(byGrpc).map(([name, grpc]) => ({ ...truth, name: `gRPC: ${name}`, grpc })),
   ];
-  await run(polite, beganAtMs + durationMs * politeShare);
+  // A short run has not enough time for all of them.
+  await run(polite, beganAtMs + durationMs * politeShare, scenesOf({}, falseMarkets));
   const crude = scenesOf(hugeAnswers, brokenFrames);
   await run(crude, beganAtMs + durationMs);
   // On a busy machine few of these lies were sent until now. With two endpoints, most orders are refused.

@@ -1,4 +1,5 @@
-import { programId as pumpProgram } from '@sluice/venues/pump/curve/program.ts';
+import { decodeBase58 } from '@sluice/shared/solana/encoding/base58.ts';
+import { eventDiscriminators, programId as pumpProgram } from '@sluice/venues/pump/curve/program.ts';
 import type { TransactionRecord } from '../simnet/chain.ts';
 import type { Random } from '../simnet/market/random.ts';
 import { signatureIn } from '../support/chain/trading-world.ts';
@@ -134,6 +135,32 @@ function enlargedLine(line: string): string {
   return line.startsWith(start) ? `${start}${enlargedEvent(Buffer.from(line.slice(start.length), 'base64'), 8).toString('base64')}` : line;
 }
 
+/** In a trade's event: the trader, and the virtual reserves after the trade. */
+const [traderAt, tradeQuoteAt, tradeTokensAt] = [57, 97, 105];
+
+/**
+ * A log line with a trade that left another price, a hundredth or a hundred times the real one, and, with `by`, of another trader. Other lines are
+ * unchanged.
+ */
+export function falseTrade(line: string, { how, by }: { readonly how: 'cheap' | 'dear'; readonly by?: string }): string {
+  const start = 'Program data: ';
+  if (!line.startsWith(start)) return line;
+  const bytes = Buffer.from(line.slice(start.length), 'base64');
+  if (!bytes.subarray(0, 8).equals(eventDiscriminators.trade)) return line;
+  const [grown, shrunk] = how === 'cheap' ? [tradeTokensAt, tradeQuoteAt] : [tradeQuoteAt, tradeTokensAt];
+  // An event repeats some of its amounts.
+  for (const [at, change] of [
+    [grown, (amount: bigint) => amount * factor] as const,
+    [shrunk, (amount: bigint) => amount / factor] as const,
+  ]) {
+    const [before, after] = [Buffer.from(bytes.subarray(at, at + 8)), Buffer.alloc(8)];
+    after.writeBigUInt64LE(change(before.readBigUInt64LE()));
+    for (let found = bytes.indexOf(before); found !== -1; found = bytes.indexOf(before, found + 8)) after.copy(bytes, found);
+  }
+  if (by !== undefined) bytes.set(decodeBase58(by)!, traderAt);
+  return `${start}${bytes.toString('base64')}`;
+}
+
 /** A transaction with ten times the tokens in the events of the program, in its log and in the calls to itself. */
 export function enlarged({ logs, innerInstructions }: TransactionRecord): Pick<TransactionRecord, 'logs' | 'innerInstructions'> {
   return {
@@ -244,6 +271,9 @@ export const falseAnswers: Readonly<Record<string, HttpLie>> = {
       Object.assign(valueOf(result), { err: failure, logs: [], unitsConsumed: 1 });
       return result;
     },
+  }),
+  'blocks without their transactions': about({
+    getBlock: (result) => (result === null ? null : { ...(result as Json), transactions: [], signatures: [] }),
   }),
   'messages are accepted and dropped': dropped,
   'old answers': repeating(),

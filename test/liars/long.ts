@@ -16,6 +16,8 @@ const lieMs = 4_000;
  * seconds.
  */
 const maxAnswerMs = 2_400;
+/** The condition must hold, the nodes must agree, and the order must be confirmed; a refused order is repeated. */
+const maxFiringMs = 20_000;
 /** Additional time for two starts and judgements. After it the run ends in any case. */
 const graceMs = 8 * 60_000;
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -39,7 +41,7 @@ async function main(): Promise<boolean> {
   for (const { endpoints, share } of parts) {
     print(`one of ${endpoints} endpoints lies for ${(minutes * share).toFixed(1)} minutes, seed ${seed}`);
     const durationMs = minutes * share * 60_000;
-    const { faults, ...report } = await runLiars({ seed, endpoints, wallets, durationMs, lieMs, maxAnswerMs, print });
+    const { faults, ...report } = await runLiars({ seed, endpoints, wallets, durationMs, lieMs, maxAnswerMs, maxFiringMs, print });
     print(JSON.stringify(report));
     for (const fault of faults) print(`  ${fault}`);
     findings += faults.length;

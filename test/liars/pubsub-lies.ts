@@ -1,5 +1,6 @@
 import type { Random } from '../simnet/market/random.ts';
-import { repricedCurve, type AccountJson } from './lies.ts';
+import { wallet } from '../simnet/runtime/wallets.ts';
+import { falseTrade, repricedCurve, type AccountJson } from './lies.ts';
 
 /** A notification as the node sends it. */
 export interface Frame {
@@ -12,6 +13,8 @@ export type Say = (frame: Frame | string, delayMs?: number) => void;
 /** Receives each notification and sends what it chooses instead. */
 export type PubsubLie = (frame: Frame, say: Say, random: Random) => void;
 
+/** A wallet that never trades. */
+export const ghost = wallet('liars', 'ghost').publicKey;
 const slotsAhead = 50;
 const soonMs = 25;
 const floodFrames = 2_000;
@@ -38,6 +41,32 @@ function curveLie(how: 'cheap' | 'dear', { instead = false, slotsMore = 0 } = {}
 
 const base58Letters = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'.split('');
 const signatureOf = (random: Random): string => Array.from({ length: 88 }, () => random.pick(base58Letters)).join('');
+
+/** A copy of a log with false trades; null if the frame has none. */
+function withFalseTrades(frame: Frame, trade: Parameters<typeof falseTrade>[1]): Frame | null {
+  if (frame.method !== 'logsNotification') return null;
+  const copy = copyOf(frame);
+  const value = copy.params.result['value'] as { logs: string[] };
+  const logs = value.logs.map((line) => falseTrade(line, trade));
+  if (logs.every((line, at) => line === value.logs[at])) return null;
+  value.logs = logs;
+  return copy;
+}
+
+/** Lies about what happened on the market, so that orders that wait are placed, or are not. */
+export const falseMarkets: Readonly<Record<string, PubsubLie>> = {
+  'trades at false prices': (frame, say, random) => say(withFalseTrades(frame, { how: random.pick(['cheap', 'dear'] as const) }) ?? frame),
+  'trades that never happened': (frame, say, random) => {
+    say(frame);
+    const invented = withFalseTrades(frame, { how: random.pick(['cheap', 'dear'] as const), by: ghost });
+    if (invented === null) return;
+    (invented.params.result['value'] as Record<string, unknown>)['signature'] = signatureOf(random);
+    say(invented, soonMs);
+  },
+  'trades are hidden': (frame, say) => {
+    if (!isAccount(frame) && frame.method !== 'logsNotification') say(frame);
+  },
+};
 
 /** False values in the correct form. */
 export const falseFrames: Readonly<Record<string, PubsubLie>> = {

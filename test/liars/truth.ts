@@ -157,17 +157,21 @@ export class Judge {
     if (BigInt(given) > BigInt(maxIn)) this.fault(`${orderId} gave ${given}, and its bound was ${maxIn}`);
   }
 
-  /** After the end: every order ended as reported, and every message that any endpoint received belongs to one order. */
-  end(stored: readonly PublishedOrder[]): void {
+  /**
+   * After the end: every order ended as reported, and every message that any endpoint received belongs to one order. `triggered`: those that
+   * triggers placed.
+   */
+  end(stored: readonly PublishedOrder[], triggered: readonly PublishedOrder[]): void {
     this.#stop();
-    const { chain, endpoints, wallets } = this.#world;
-    for (const order of stored) this.checkOrder(order);
-    const signatures = stored.map(({ signature }) => signature);
+    const { chain, endpoints, wallets, armedWallets } = this.#world;
+    const all = [...stored, ...triggered];
+    for (const order of all) this.checkOrder(order);
+    const signatures = all.map(({ signature }) => signature);
     if (new Set(signatures).size !== signatures.length) this.fault('two orders have one message');
     const known = new Set(signatures);
-    for (const sent of new Set(endpoints.flatMap(({ sent: all }) => [...all])))
+    for (const sent of new Set(endpoints.flatMap((endpoint) => [...endpoint.sent])))
       if (!known.has(sent)) this.fault(`${sent} was sent, and no order has it`);
-    for (const payer of wallets)
+    for (const payer of [...wallets, ...armedWallets])
       for (const { accountKeys, signature } of chain.signaturesFor(payer))
         if (accountKeys[0] === payer && !known.has(signature)) this.fault(`${signature} landed, and no order has it`);
     const ids = new Set(stored.map(({ orderId }) => orderId));

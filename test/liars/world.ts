@@ -21,6 +21,9 @@ export interface LiarsWorld {
   readonly program: RunningProgram;
   readonly host: string;
   readonly apiKey: string;
+  /** The key of the triggers, and their custodial wallets. */
+  readonly triggerKey: string;
+  readonly armedWallets: readonly string[];
   /** One custodial wallet trades each coin, in sequence. */
   readonly coins: readonly QuotedCoin[];
   readonly wallets: readonly string[];
@@ -42,6 +45,7 @@ export interface LiarsWorldOptions {
 const slotMs = 200;
 const maxHonestDelayMs = 400;
 const walletLamports = 10_000n * 10n ** 9n;
+const armedWalletCount = 3;
 const passphrase = 'a passphrase among liars';
 /** Settings of a process that gets its nodes by address. */
 const keystoreName = 'cluster';
@@ -65,7 +69,8 @@ async function open(options: LiarsWorldOptions, closers: (() => unknown)[]): Pro
   const folder = mkdtempSync(join(tmpdir(), 'sluice-liars-'));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
   const keypairs = Array.from({ length: options.wallets }, (_, at) => wallet('liars', `custodial ${at}`));
-  const funded = [maker, trader, ...keypairs].map(({ publicKey: address }) => ({ address, lamports: walletLamports }));
+  const armedKeypairs = Array.from({ length: armedWalletCount }, (_, at) => wallet('liars', `armed ${at}`));
+  const funded = [maker, trader, ...keypairs, ...armedKeypairs].map(({ publicKey: address }) => ({ address, lamports: walletLamports }));
   const chain = createChain({ seed, market: false, funded, slotMs });
   const coins = keypairs.map(() => launchCoin(chain));
   const node = await startSimnet({ chain, autoStart: false });
@@ -83,9 +88,10 @@ async function open(options: LiarsWorldOptions, closers: (() => unknown)[]): Pro
   }
   const store = await openEmbeddedStore(folder);
   const { key: apiKey } = await makeKey(store, { plan: 'enterprise' });
+  const { key: triggerKey } = await makeKey(store, { plan: 'enterprise' });
   const outcome = await openKeystore(store, keystoreName, passphrase, randomPassphraseCost);
   if (!outcome.ok) throw new Error(outcome.reason);
-  for (const { seed: secret } of keypairs) await outcome.keystore.import(secret, null);
+  for (const { seed: secret } of [...keypairs, ...armedKeypairs]) await outcome.keystore.import(secret, null);
   await store.close();
   const passphraseFile = join(folder, 'passphrase');
   writeFileSync(passphraseFile, `${passphrase}\n`, { mode: 0o600 });
@@ -117,6 +123,8 @@ async function open(options: LiarsWorldOptions, closers: (() => unknown)[]): Pro
     program,
     host,
     apiKey,
+    triggerKey,
+    armedWallets: armedKeypairs.map(({ publicKey }) => publicKey),
     coins,
     wallets: keypairs.map(({ publicKey }) => publicKey),
     metrics: async () => (await fetch(`${operations}/metrics`)).text(),
