@@ -105,7 +105,12 @@ function sample(spec: EndpointSpec): { readonly path: string; readonly body?: st
   const [onChain = ''] = market.wallets;
   // For each key that asks, a wallet of the chain would be compared with it.
   const publicKey = spec.id === 'positions' ? held.publicKey : onChain;
-  const values: Readonly<Record<string, string>> = { mint, publicKey, id: spec.id.endsWith('Trigger') || spec.id === 'trigger' ? trigger.id : order.id, page: 'errors' };
+  const values: Readonly<Record<string, string>> = {
+    mint,
+    publicKey,
+    id: spec.id.endsWith('Trigger') || spec.id === 'trigger' ? trigger.id : order.id,
+    page: 'errors',
+  };
   const [buy, sell] = [
     { ...held, amount: 0.01 },
     { ...held, amount: '50%' },
