@@ -46,6 +46,7 @@ describe('settings', () => {
   it('have the documented defaults', () => {
     expect(configOf({})).toEqual({
       host: '127.0.0.1',
+      idlDir: null,
       port: 8080,
       tls: null,
       redisUrls: null,

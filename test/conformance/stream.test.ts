@@ -227,7 +227,7 @@ describe.each(transports)('the stream over %s', (transport) => {
       expect((await client.ask({ op: 'unsubscribe', channel: 'trades' })).removed).toEqual([tradesTopic(b)]);
       expect((await client.ask({ op: 'unsubscribe', channel: 'trades' })).removed).toEqual([]);
       expect((await client.ask({ op: 'list' }))['subscriptions']).toEqual([
-        { channel: 'prices', all: false, mints: [a], accounts: [], filter: null },
+        { channel: 'prices', all: false, mints: [a], accounts: [], programs: [], filter: null },
       ]);
       expectDocumented(client);
     });
@@ -239,8 +239,8 @@ describe.each(transports)('the stream over %s', (transport) => {
       await client.ask({ op: 'subscribe', channel: 'trades', mints: [b] });
       await client.ask({ op: 'subscribe', channel: 'trades' });
       expect((await client.ask({ op: 'list' }))['subscriptions']).toEqual([
-        { channel: 'trades', all: false, mints: [a], accounts: [], filter: { minSol: 1 } },
-        { channel: 'trades', all: true, mints: [b], accounts: [], filter: null },
+        { channel: 'trades', all: false, mints: [a], accounts: [], programs: [], filter: { minSol: 1 } },
+        { channel: 'trades', all: true, mints: [b], accounts: [], programs: [], filter: null },
       ]);
     });
 

@@ -69,6 +69,7 @@ export function answerTo({ path, body }: Pick<Sent, 'path' | 'body'>): object {
     publicKey: name,
     orderId: fields?.dryRun === true ? null : name,
     triggerId: name,
+    signature: name,
     cancelled: 0,
     firing: 0,
     ...fields,

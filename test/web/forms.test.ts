@@ -26,8 +26,10 @@ describe('the forms of the documentation', () => {
     expect(spending.map(({ id, spends }) => [id, spends])).toEqual([
       ['tradeBuy', 'dryRun'],
       ['tradeSell', 'dryRun'],
+      ['tradeBatch', 'always'],
       ['transactionSend', 'always'],
       ['pumpPortalTrade', 'always'],
+      ['armTrigger', 'always'],
     ]);
     const body = { place: 'body', name: 'body', text: '{"amount":0.1}' };
     expect(requestOf('POST', '/trade/buy', [body], true)[1].body).toBe('{"amount":0.1,"dryRun":true}');

@@ -52,6 +52,7 @@ export const ProgramInstruction = event(
     accounts: Type.Array(
       Closed({ name: Nullable(name('Name in the IDL.'), 'Null behind the last named one.'), address: Address('Account.') }),
       {
+        maxItems: 256,
         description: 'Accounts in order.',
       },
     ),

@@ -16,6 +16,8 @@ import {
 } from '../values/values.ts';
 import { defineEndpoint } from './endpoint.ts';
 
+/** A transaction of 4,096 bytes has fewer accounts, instructions, changes and events. */
+const maxParts = 10_000;
 const text = (description: string) => Type.String({ maxLength: 1_000, description });
 const maybe = (description: string) => Nullable(text(description), 'Null if it is unknown.');
 const program = {
@@ -29,7 +31,7 @@ const Instruction = Closed({
   ...program,
   name: maybe('Name of the instruction.'),
   arguments: Type.Unknown({ description: 'Arguments by their names, as the IDL says; null if they are unknown.' }),
-  accounts: Type.Array(Closed({ name: maybe('Name in the IDL.'), address: Address('Account.') }), { description: 'Accounts in order.' }),
+  accounts: Type.Array(Closed({ name: maybe('Name in the IDL.'), address: Address('Account.') }), { maxItems: maxParts, description: 'Accounts in order.' }),
   data: Nullable(text('Bytes in hexadecimal, at most the first 256.'), 'Null if `arguments` are known.'),
 });
 
@@ -46,6 +48,7 @@ const Change = Closed({
   lamports: SignedRaw('What its SOL changed by, fees included.'),
   rentLamports: SignedRaw('What the rent in its token accounts changed by.'),
   tokens: Type.Array(Closed({ mint: Address('Mint.'), amount: SignedRaw('What its token accounts changed by.'), decimals: Decimals() }), {
+    maxItems: maxParts,
     description: 'Changes of its tokens, wrapped SOL included.',
   }),
 });
@@ -62,7 +65,7 @@ const Failure = Group('Why it failed; null if it succeeded.', {
     description:
       'Where the name is from. `idl`: the IDL of the program. `anchor`: errors that all Anchor programs share. `log`: the log of the transaction. `program`: sluice itself knows the program. `runtime`: the runtime.',
   }),
-  logs: Type.Array(text('A line.'), { description: 'What the program logged last.' }),
+  logs: Type.Array(text('A line.'), { maxItems: maxParts, description: 'What the program logged last.' }),
 });
 
 export const Explanation = Titled('explanation', {
@@ -82,15 +85,16 @@ export const Explanation = Titled('explanation', {
       priorityLamports: Raw('The part for its priority.'),
       computeUnits: Nullable(Count('Compute units that it used.'), 'Null if the node does not report them.'),
       tips: Type.Array(Closed({ service: text('Service.'), account: Address('Its account.'), lamports: Raw('Tip.') }), {
+        maxItems: maxParts,
         description: 'Transfers to accounts of services that take tips.',
       }),
     }),
     'Null if it was not executed.',
   ),
-  changes: Type.Array(Change, { description: 'What changed, by wallet. Empty if it was not executed.' }),
-  instructions: Type.Array(Instruction, { description: 'All instructions in the order in which they began.' }),
-  events: Type.Array(Event, { description: 'Events of venues and of IDLs. Those of a failed transaction were undone.' }),
-  notes: Type.Array(text('A note.'), { description: 'What could not be read, and why.' }),
+  changes: Type.Array(Change, { maxItems: maxParts, description: 'What changed, by wallet. Empty if it was not executed.' }),
+  instructions: Type.Array(Instruction, { maxItems: maxParts, description: 'All instructions in the order in which they began.' }),
+  events: Type.Array(Event, { maxItems: maxParts, description: 'Events of venues and of IDLs. Those of a failed transaction were undone.' }),
+  notes: Type.Array(text('A note.'), { maxItems: maxParts, description: 'What could not be read, and why.' }),
 });
 export type Explanation = Static<typeof Explanation>;
 
