@@ -31,7 +31,10 @@ const Instruction = Closed({
   ...program,
   name: maybe('Name of the instruction.'),
   arguments: Type.Unknown({ description: 'Arguments by their names, as the IDL says; null if they are unknown.' }),
-  accounts: Type.Array(Closed({ name: maybe('Name in the IDL.'), address: Address('Account.') }), { maxItems: maxParts, description: 'Accounts in order.' }),
+  accounts: Type.Array(Closed({ name: maybe('Name in the IDL.'), address: Address('Account.') }), {
+    maxItems: maxParts,
+    description: 'Accounts in order.',
+  }),
   data: Nullable(text('Bytes in hexadecimal, at most the first 256.'), 'Null if `arguments` are known.'),
 });
 
@@ -93,7 +96,10 @@ export const Explanation = Titled('explanation', {
   ),
   changes: Type.Array(Change, { maxItems: maxParts, description: 'What changed, by wallet. Empty if it was not executed.' }),
   instructions: Type.Array(Instruction, { maxItems: maxParts, description: 'All instructions in the order in which they began.' }),
-  events: Type.Array(Event, { maxItems: maxParts, description: 'Events of venues and of IDLs. Those of a failed transaction were undone.' }),
+  events: Type.Array(Event, {
+    maxItems: maxParts,
+    description: 'Events of venues and of IDLs. Those of a failed transaction were undone.',
+  }),
   notes: Type.Array(text('A note.'), { maxItems: maxParts, description: 'What could not be read, and why.' }),
 });
 export type Explanation = Static<typeof Explanation>;
