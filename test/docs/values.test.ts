@@ -17,15 +17,12 @@ const asyncApi = asyncApiDocument(options);
 /** Texts that the code does not restrict: what people, creators of tokens and nodes wrote, and whole files. */
 const freeTexts =
   /\/properties\/(message|reason|name|symbol|uri)(\/anyOf\/0)?$|\/properties\/errors\/items$|\/content\/(text|image|application~octet-stream)[^/]*(~[^/]*)?\/schema$/;
-<<<<<<< HEAD
 /** Any number: other programs multiply by the first one, which is in the mint; the others are profits and losses, what went into a paper wallet, and what a filter compares. */
 const freeNumbers =
   /\/properties\/(multiplier|startUiAmount|resultSol|resultPct\/anyOf\/0|realizedSol|(unrealizedSol|profitPct)\/anyOf\/0|fields\/additionalProperties\/anyOf\/1)$/;
-=======
 /** Any number: other programs multiply by the first one, which is in the mint; the others are profits, what went into paper wallets, and values that a filter compares. */
 const freeNumbers =
   /\/properties\/(multiplier|startUiAmount|resultSol|resultPct\/anyOf\/0|realizedSol|unrealizedSol\/anyOf\/0|profitPct\/anyOf\/0|feesSol|fields\/additionalProperties\/anyOf\/1)$/;
->>>>>>> e3a7ad71 (Generate and format)
 
 interface Schema {
   readonly [keyword: string]: unknown;
