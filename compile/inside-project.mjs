@@ -18,8 +18,9 @@ const installAgain = hasSources ? 'Install the packages of the project: npx -y p
 const installedIn = !hasSources && basename(dirname(root)) === 'node_modules' ? [dirname(root)] : [];
 const pnpmStore = installedIn.map((folder) => join(folder, '../..')).filter((folder) => basename(folder) === '.pnpm');
 
+const linked = ['node_modules', 'node_modules/.pnpm', 'programs/replaced'].map((path) => join(root, path));
 /** The project and the folders that its owner linked into it, with links resolved. */
-const ownFolders = [root, join(root, 'node_modules'), join(root, 'node_modules/.pnpm'), ...installedIn, ...pnpmStore].flatMap((path) => {
+const ownFolders = [root, ...linked, ...installedIn, ...pnpmStore].flatMap((path) => {
   try {
     return [realpathSync(path)];
   } catch {

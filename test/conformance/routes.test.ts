@@ -106,6 +106,7 @@ function sample(spec: EndpointSpec): { readonly path: string; readonly body?: st
   // For each key that asks, a wallet of the chain would be compared with it.
   const publicKey = spec.id === 'positions' ? held.publicKey : onChain;
   const values: Readonly<Record<string, string>> = {
+    signature: order.signature!,
     mint,
     publicKey,
     id: spec.id.endsWith('Trigger') || spec.id === 'trigger' ? trigger.id : order.id,
@@ -194,8 +195,8 @@ function checkRefusal(answer: RawAnswer, spec: EndpointSpec, method: string, ref
   }
 }
 
-/** Endpoints that cannot answer 200 here: the metadata of simulated coins names no image, and a server in paper mode sends nothing. */
-const lacking: Readonly<Record<string, ErrorCode>> = { tokenImage: 'NOT_FOUND', transactionSend: 'TRADING_HALTED' };
+/** Endpoints that cannot answer 200 here: the metadata of simulated coins names no image, the chain does not have the signature, and a server in paper mode sends nothing. */
+const lacking: Readonly<Record<string, ErrorCode>> = { tokenImage: 'NOT_FOUND', explain: 'NOT_FOUND', transactionSend: 'TRADING_HALTED' };
 
 function checkSuccess(answer: RawAnswer, spec: EndpointSpec, method: string): void {
   const code = lacking[spec.id];
