@@ -20,9 +20,6 @@ const freeTexts =
 /** Any number: other programs multiply by the first one, which is in the mint; the others are profits and losses, what went into a paper wallet, and what a filter compares. */
 const freeNumbers =
   /\/properties\/(multiplier|startUiAmount|resultSol|resultPct\/anyOf\/0|realizedSol|(unrealizedSol|profitPct)\/anyOf\/0|fields\/additionalProperties\/anyOf\/1)$/;
-/** Any number: other programs multiply by the first one, which is in the mint; the others are profits, what went into paper wallets, and values that a filter compares. */
-const freeNumbers =
-  /\/properties\/(multiplier|startUiAmount|resultSol|resultPct\/anyOf\/0|realizedSol|unrealizedSol\/anyOf\/0|profitPct\/anyOf\/0|feesSol|fields\/additionalProperties\/anyOf\/1)$/;
 
 interface Schema {
   readonly [keyword: string]: unknown;
