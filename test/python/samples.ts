@@ -74,7 +74,7 @@ export function answerTo({ path, body }: Pick<Sent, 'path' | 'body'>): object {
     firing: 0,
     ...fields,
   };
-  const lists = { results: fields?.orders ?? [], orders: [], triggers: [], candles: [], trades: [], tokens: [] };
+  const lists = { results: fields?.orders ?? [], orders: [], positions: [], triggers: [], candles: [], trades: [], tokens: [] };
   return { ...asked, status: 'submitted', quote: {}, sol: {}, ...lists };
 }
 

@@ -22,7 +22,7 @@ import type { RenderOptions, RenderedDocuments, RenderedFile } from './render.ts
 const maxAgeSeconds = 300;
 
 /** Limit for one address. The documents are the largest answers without a key, and do not change while the gateway runs. */
-const documentQuota = { perMinute: 120, burst: 60 };
+const documentQuota = { perMinute: 120, burst: 90 };
 
 export const docsHeaders = pageHeaders('data:');
 
