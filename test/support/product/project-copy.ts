@@ -5,7 +5,7 @@ import { productPackages } from '../../house/product-packages.ts';
 
 const project = join(import.meta.dirname, '../../..');
 
-/** What stands in the place of packages that others do not need. */
+/** Replacements of packages that others load but do not need. */
 const replaced = 'programs/replaced';
 
 /** A copy of the project in `folder`, with its own sources. The packages from the registry are links to those of the project. */
