@@ -187,7 +187,7 @@ function checkRefusal(answer: RawAnswer, spec: EndpointSpec, method: string, ref
   expect(answer.status).toBe(refusal.status);
   if (refusal.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
   if (refusal.status === 405 || refusal.status === 204) {
-    const served = methodsAt(spec).flatMap((served) => (served === 'GET' ? ['GET', 'HEAD'] : [served]));
+    const served = methodsAt(spec).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
     expect(answer.headers.get('allow')?.split(', ').toSorted()).toEqual([...served, 'OPTIONS'].toSorted());
   }
   if (refusal.details !== undefined && method !== 'HEAD') {
