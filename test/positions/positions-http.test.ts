@@ -124,7 +124,7 @@ describe('GET /positions/{publicKey}', () => {
     });
     expect(BigInt(dusted.amount)).toBe(BigInt(before.amount) + dust);
     const { averageCostSol, costSol, realizedSol } = before;
-    expect(dusted).toMatchObject({ averageCostSol, costSol, realizedSol, profitPct: before.profitPct });
+    expect(dusted).toMatchObject({ averageCostSol, costSol, realizedSol });
     const own = wallet('trading', 'custodial 2');
     expect(own.publicKey).toBe(publicKey);
     const left = BigInt(dusted.amount) / 2n;
@@ -166,7 +166,9 @@ describe('GET /positions/{publicKey}', () => {
     const stream = await new StreamClient(`ws://${gateway.host}/api/data`, { authorization: `Bearer ${world.operatorKey}` }).open();
     await stream.ask({ op: 'subscribe', channel: 'orders' });
     const { tokens } = await order('buy', { publicKey, mint: coin.mint, amount: 0.1 });
-    const event = await until('the event', () => stream.messages.findLast(({ data }) => data?.['type'] === 'position')?.data);
+    const isOfWallet = (data?: Readonly<Record<string, unknown>> | null) =>
+      data?.['type'] === 'position' && data['publicKey'] === publicKey;
+    const event = await until('the event', () => stream.messages.findLast(({ data }) => isOfWallet(data) && data?.['buys'] === 1)?.data);
     expect(Value.Errors(PositionEvent, event)).toEqual([]);
     expect(event).toMatchObject({ publicKey, mint: coin.mint, amount: String(tokens), buys: 1 });
     stream.close();
@@ -188,6 +190,8 @@ describe('on paper', () => {
     const config = { trading: 'paper', keystorePassphraseFile: null } as const;
     const paper = await (await world.gateway({ config })).ready(stranger.publicKey, launchCoin(world.chain).mint);
     const coin = launchCoin(world.chain);
+    // Orders on paper do not fill the curve that they sell to.
+    tradeOnChain(world.chain, coin, 'pump', { exact: 'quoteIn', amount: sol }, 1n);
     const publicKey = String((await paper.ask('/paper/wallets', {})).body['publicKey']);
     const first = await order('buy', { publicKey, mint: coin.mint, amount: 0.4 }, paper);
     const sold = await order('sell', { publicKey, mint: coin.mint, amount: '25%' }, paper);
