@@ -4,8 +4,8 @@ import { runExplain } from '@sluice/programs/explain/run.ts';
 import { venueEventsOf } from './venue-events.ts';
 
 /**
- * The process that explains transactions for a gateway: one job a line on standard input, one outcome a line on standard output, in order. It holds
- * nothing that is secret, and ends with the gateway.
+ * The process that explains transactions for a gateway. Each line on standard input is a job, and each line on standard output is the outcome of the next
+ * job. The process holds no secret, and ends with the gateway.
  */
 interface Job {
   readonly gathered: Gathered;

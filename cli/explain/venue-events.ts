@@ -6,7 +6,7 @@ import { venues } from '@sluice/venues/registry.ts';
 const programOf = new Map(venues.map(({ name, programId }) => [name, programId]));
 const decoder = new TransactionDecoder(venues);
 
-/** Events of venues in a transaction. Those of a failed one were undone, and are shown too: the decoder itself skips it. */
+/** Events of venues in a transaction. The decoder skips failed transactions, so the error is left out: the events of a failed transaction are shown, too. */
 export function venueEventsOf(view: TransactionView): readonly VenueEventAt[] {
   const decoding = decoder.read({ ...view, err: null });
   if (decoding.kind !== 'read') return [];

@@ -1328,20 +1328,20 @@ export interface BatchSell {
 export interface BatchBody {
   /** The fields of `/trade/buy` or `/trade/sell`, and `side`. Orders of different wallets are placed at the same time. Orders of one wallet are placed one after the other, in this order. */
   readonly orders: readonly (BatchBuy | BatchSell)[];
-  /** True: at most 5 orders, which land together in one block or not at all. They are sent as one bundle to the block engine (`JITO_URL`), and the last one pays its tip. */
+  /** True: at most 5 orders, which land together in one block or not at all. The orders are sent as one bundle to the block engine (`JITO_URL`), and the last order pays the tip. */
   readonly bundle?: boolean;
 }
 
 export interface TriggerBody {
   /** Wallet that signs and pays. Base58. */
   readonly publicKey: string;
-  /** Mint of the token, base58. Only with `account` it may be missing: then the followed wallet decides it. */
+  /** Mint of the token, base58. Required, except with `account`: without a mint, the order is for the mint that the followed wallet traded. */
   readonly mint?: string;
   /** Side of the order. */
   readonly side: 'buy' | 'sell';
   /** A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded. */
   readonly amount: number | string;
-  /** The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell. */
+  /** Upper bound of one order, if `amount` is a part of a trade: SOL of a buy, tokens of a sell. A buy requires the bound. */
   readonly maxAmount?: number;
   /** Percent that the price may move against the trader; at most two decimals. */
   readonly slippage?: number;
@@ -1422,7 +1422,7 @@ export interface TriggerBody {
     readonly side: 'buy' | 'sell';
     /** A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded. */
     readonly amount: number | string;
-    /** The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell. */
+    /** Upper bound of one order, if `amount` is a part of a trade: SOL of a buy, tokens of a sell. A buy requires the bound. */
     readonly maxAmount?: number;
     /** Percent that the price may move against the trader; at most two decimals. */
     readonly slippage?: number;
@@ -1503,7 +1503,7 @@ export interface TriggerBody {
       readonly side: 'buy' | 'sell';
       /** A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded. */
       readonly amount: number | string;
-      /** The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell. */
+      /** Upper bound of one order, if `amount` is a part of a trade: SOL of a buy, tokens of a sell. A buy requires the bound. */
       readonly maxAmount?: number;
       /** Percent that the price may move against the trader; at most two decimals. */
       readonly slippage?: number;

@@ -41,7 +41,7 @@ export class Triggers {
     return this.#send.any({ method: 'GET', path, query: { ...query }, expected: { triggers: Array.isArray } }, options);
   }
 
-  /** Cancels a trigger. The answer says what it is now: one that has fired stays `fired`. */
+  /** Cancels a trigger. The answer is the trigger after the call. A trigger that has fired stays `fired`. */
   cancel(id: string, options: RequestOptions = {}): Promise<TriggerObject> {
     return this.#send.any({ method: 'DELETE', path: pathOf(id), expected: { triggerId: is(id), status: isText } }, options);
   }

@@ -1,5 +1,5 @@
 import type { LevelLane } from './lane.ts';
-import type { PriceMetric } from './watch.ts';
+import type { PriceMetric } from '@sluice/shared/market/trigger-condition.ts';
 
 /**
  * A watch whose condition depends on a value. It holds while `sign` × value is at most `sign` × threshold: `sign` is 1 if the value must

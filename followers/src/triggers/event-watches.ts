@@ -1,7 +1,8 @@
 import type { LogPosition } from '@sluice/shared/bus/bus.ts';
 import type { ConfirmedFate } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 import { Recent } from '@sluice/shared/runtime/collections/recent.ts';
-import type { AccountTrade, Met, Migration, Watch, WatchCondition } from './watch.ts';
+import type { WatchCondition } from '@sluice/shared/market/trigger-condition.ts';
+import type { AccountTrade, Met, Migration, Watch } from './watch.ts';
 
 /** A trade or migration that is older than this is `late`, and a late trade of a followed account fires no buy. */
 const lateAfterMs = 30_000;

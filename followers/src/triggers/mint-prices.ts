@@ -1,7 +1,8 @@
 import type { ConfirmedFate } from '@sluice/shared/market/verdicts/confirmed-slots.ts';
 import type { LaneTerms } from './armed.ts';
 import { LevelLane, type LaneHost } from './lane.ts';
-import type { CurveGoal, PriceMetric, PriceRead, PriceTick } from './watch.ts';
+import type { PriceMetric } from '@sluice/shared/market/trigger-condition.ts';
+import type { CurveGoal, PriceRead, PriceTick } from './watch.ts';
 
 /** What is seen this far before the newest slot is not late: a node invented that slot, and it must not hold the price. */
 const maxLateSlots = 64;

@@ -1,5 +1,6 @@
 import type { ArmedLevel } from './armed.ts';
-import type { Watch, WatchCondition } from './watch.ts';
+import type { WatchCondition } from '@sluice/shared/market/trigger-condition.ts';
+import type { Watch } from './watch.ts';
 
 type ProfitCondition = Extract<WatchCondition, { kind: 'profit' }>;
 

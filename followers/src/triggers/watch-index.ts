@@ -203,8 +203,8 @@ export class WatchIndex {
   }
 
   /**
-   * Takes up to `limit` met conditions, the earliest first. Those that `mayTake` refuses stay met; if it refuses many, the next call begins with others. What is
-   * taken is not watched any more, except trades of an account that may fire several times.
+   * Takes up to `limit` met conditions, the earliest first. A condition that `mayTake` refuses stays met. After many refusals, the next call begins with other
+   * conditions. A watch whose condition was taken is removed, except a watch of an account that may fire several times.
    */
   takeMet(limit: number, mayTake: (id: string) => boolean = () => true): Met[] {
     if (this.#isReplaying) return [];

@@ -2,7 +2,8 @@ import type { VenueName } from '@sluice/shared/wire/events/events.ts';
 import type { TriggerEvent, TriggerWhen } from '@sluice/shared/wire/orders/triggers.ts';
 import { priorityFeeLimits } from '@sluice/shared/wire/rest/trading/trade.ts';
 import type { TriggerObject } from '@sluice/shared/wire/rest/trading/triggers.ts';
-import { isEnded, type StoredTrigger, type TriggerCondition } from '@sluice/gateway/store/trigger-model/trigger.ts';
+import type { TriggerCondition } from '@sluice/shared/market/trigger-condition.ts';
+import { isEnded, type StoredTrigger } from '@sluice/gateway/store/trigger-model/trigger.ts';
 import { errorObject } from './order-object.ts';
 
 /** A trigger in the form that clients receive. */

@@ -2370,7 +2370,7 @@ class BatchBody(TypedDict):
     orders: Sequence[BatchBuy | BatchSell]
     """The fields of `/trade/buy` or `/trade/sell`, and `side`. Orders of different wallets are placed at the same time. Orders of one wallet are placed one after the other, in this order."""
     bundle: NotRequired[bool]
-    """True: at most 5 orders, which land together in one block or not at all. They are sent as one bundle to the block engine (`JITO_URL`), and the last one pays its tip."""
+    """True: at most 5 orders, which land together in one block or not at all. The orders are sent as one bundle to the block engine (`JITO_URL`), and the last order pays the tip."""
 
 
 class TriggerBodyThenThen(TypedDict):
@@ -2383,7 +2383,7 @@ class TriggerBodyThenThen(TypedDict):
     amount: float | str
     """A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded."""
     maxAmount: NotRequired[float]
-    """The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell."""
+    """Upper bound of one order, if `amount` is a part of a trade: SOL of a buy, tokens of a sell. A buy requires the bound."""
     slippage: NotRequired[float]
     """Percent that the price may move against the trader; at most two decimals."""
     priorityFee: NotRequired[float]
@@ -2422,7 +2422,7 @@ class TriggerBodyThen(TypedDict):
     amount: float | str
     """A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded."""
     maxAmount: NotRequired[float]
-    """The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell."""
+    """Upper bound of one order, if `amount` is a part of a trade: SOL of a buy, tokens of a sell. A buy requires the bound."""
     slippage: NotRequired[float]
     """Percent that the price may move against the trader; at most two decimals."""
     priorityFee: NotRequired[float]
@@ -2457,13 +2457,13 @@ class TriggerBody(TypedDict):
     publicKey: str
     """Wallet that signs and pays. Base58."""
     mint: NotRequired[str]
-    """Mint of the token, base58. Only with `account` it may be missing: then the followed wallet decides it."""
+    """Mint of the token, base58. Required, except with `account`: without a mint, the order is for the mint that the followed wallet traded."""
     side: Side
     """Side of the order."""
     amount: float | str
     """A buy: quote coins to spend, as in `/trade/buy`. A sell: tokens, or a part of the balance, for example `50%`. In `then`, a percentage is a part of what the order of the parent bought. `25% of trade`, only with `account`: a part of what the followed wallet traded."""
     maxAmount: NotRequired[float]
-    """The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell."""
+    """Upper bound of one order, if `amount` is a part of a trade: SOL of a buy, tokens of a sell. A buy requires the bound."""
     slippage: NotRequired[float]
     """Percent that the price may move against the trader; at most two decimals."""
     priorityFee: NotRequired[float]

@@ -1,19 +1,8 @@
-export const triggerStates = ['waiting', 'armed', 'firing', 'fired', 'cancelled', 'expired', 'failed'] as const;
-export type TriggerState = (typeof triggerStates)[number];
-export const priceMetrics = ['priceSol', 'priceUsd', 'marketCapSol', 'marketCapUsd', 'curveProgress'] as const;
-export type PriceMetric = (typeof priceMetrics)[number];
-export type Comparison = '>=' | '<=';
+import type { TriggerCondition } from '@sluice/shared/market/trigger-condition.ts';
+import { triggerStatuses } from '@sluice/shared/wire/orders/triggers.ts';
 
-/** What a trigger waits for. Prices in SOL or USD for one token, caps in SOL or USD, progress in percent. */
-export type TriggerCondition =
-  | { readonly kind: 'level'; readonly metric: PriceMetric; readonly op: Comparison; readonly value: number }
-  | { readonly kind: 'profit'; readonly op: Comparison; readonly percent: number }
-  | { readonly kind: 'trailing'; readonly metric: PriceMetric; readonly percent: number }
-  | { readonly kind: 'at'; readonly atMs: number }
-  | { readonly kind: 'every'; readonly everyMs: number; readonly times: number }
-  | { readonly kind: 'migration' }
-  | { readonly kind: 'filled'; readonly orderId: string }
-  | { readonly kind: 'account'; readonly account: string; readonly side: 'buy' | 'sell'; readonly minSol: number; readonly times: number };
+export const triggerStates = triggerStatuses;
+export type TriggerState = (typeof triggerStates)[number];
 
 /** The fields of a buy or sell, as the request has them; it is quoted only when the trigger fires. */
 export interface TriggerOrder {

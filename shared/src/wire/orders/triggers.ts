@@ -21,7 +21,7 @@ import { OrderFault } from './orders.ts';
 
 /** `waiting` → `armed` → `firing` → `fired`. A recurring trigger is `armed` again after each order but the last. */
 export const triggerStatuses = ['waiting', 'armed', 'firing', 'fired', 'cancelled', 'expired', 'failed'] as const;
-const triggerMetrics = ['priceSol', 'priceUsd', 'marketCapSol', 'marketCapUsd', 'curveProgress'] as const;
+export const triggerMetrics = ['priceSol', 'priceUsd', 'marketCapSol', 'marketCapUsd', 'curveProgress'] as const;
 /** Bounds of what a trigger waits for. */
 export const triggerLimits = {
   trailingPercent: { min: 0.1, max: 95 },

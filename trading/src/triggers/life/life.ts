@@ -1,6 +1,7 @@
 import type { OrderState } from '@sluice/gateway/store/order-model/order.ts';
 import { noProgress, type StoredTrigger, type TriggerChange } from '@sluice/gateway/store/trigger-model/trigger.ts';
-import type { TriggerCondition, TriggerProgress, TriggerTerms } from '@sluice/gateway/store/trigger-model/trigger.ts';
+import type { TriggerCondition } from '@sluice/shared/market/trigger-condition.ts';
+import type { TriggerProgress, TriggerTerms } from '@sluice/gateway/store/trigger-model/trigger.ts';
 
 export type TriggerError = NonNullable<StoredTrigger['error']>;
 

@@ -1,4 +1,5 @@
-import type { StoredTrigger, TriggerCause, TriggerCondition } from '@sluice/gateway/store/trigger-model/trigger.ts';
+import type { TriggerCondition } from '@sluice/shared/market/trigger-condition.ts';
+import type { StoredTrigger, TriggerCause } from '@sluice/gateway/store/trigger-model/trigger.ts';
 
 /** A condition that is watched: all but that an order fills. */
 export interface Watch {

@@ -21,7 +21,7 @@ export const BatchBody = Type.Object(
     bundle: Type.Optional(
       Type.Boolean({
         default: false,
-        description: `True: at most ${batchLimits.bundle} orders, which land together in one block or not at all. They are sent as one bundle to the block engine (\`JITO_URL\`), and the last one pays its tip.`,
+        description: `True: at most ${batchLimits.bundle} orders, which land together in one block or not at all. The orders are sent as one bundle to the block engine (\`JITO_URL\`), and the last order pays the tip.`,
       }),
     ),
   },

@@ -42,7 +42,7 @@ const fields = {
   maxAmount: Type.Optional(
     Type.Number({
       exclusiveMinimum: 0,
-      description: 'The most of one order if `amount` is a part of a trade: SOL of a buy, where it is required, or tokens of a sell.',
+      description: 'Upper bound of one order, if `amount` is a part of a trade: SOL of a buy, tokens of a sell. A buy requires the bound.',
     }),
   ),
   slippage,
@@ -111,7 +111,9 @@ export const TriggerBody = Type.Object(
   {
     publicKey: Address('Wallet that signs and pays.'),
     mint: Type.Optional(
-      RequestedMint('Mint of the token, base58. Only with `account` it may be missing: then the followed wallet decides it.'),
+      RequestedMint(
+        'Mint of the token, base58. Required, except with `account`: without a mint, the order is for the mint that the followed wallet traded.',
+      ),
     ),
     ...fields,
     then: Children(ChildTrigger),
