@@ -1,5 +1,5 @@
 import type { LogPosition } from '@sluice/shared/bus/bus.ts';
-import type { WatchCondition } from '@sluice/shared/market/trigger-condition.ts';
+import type { Comparison, WatchCondition } from '@sluice/shared/market/trigger-condition.ts';
 
 /** A condition to watch. */
 export interface Watch {

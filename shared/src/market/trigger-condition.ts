@@ -1,7 +1,7 @@
 import type { triggerMetrics } from '../wire/orders/triggers.ts';
 
 export type PriceMetric = (typeof triggerMetrics)[number];
-type Comparison = '>=' | '<=';
+export type Comparison = '>=' | '<=';
 
 /** The conditions of triggers that the log, the time or a position decide. Prices are for one token, caps in SOL or USD, progress in percent. */
 export type WatchCondition =
